@@ -1,0 +1,19 @@
+# Sourced by the other scripts: makes .venv once, renews it when pyproject.toml or the
+# asked extra changes, and activates it. ROUTEJAX_PYTHON names the Python to use.
+extra="${1:-}"
+python="${ROUTEJAX_PYTHON:-python3}"
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+    echo "routejax needs Python 3.11 or newer; $python is $("$python" --version 2>&1)." \
+         "Set ROUTEJAX_PYTHON to a newer one." >&2
+    exit 2
+}
+stamp=".venv/routejax-${extra:-base}"
+wanted="$("$python" --version 2>&1) $(cksum < pyproject.toml)"
+if [ "$(cat "$stamp" 2>/dev/null || true)" != "$wanted" ]; then
+    echo "Making the environment in .venv (about a minute) ..."
+    "$python" -m venv .venv
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check uv
+    .venv/bin/uv pip install --quiet --python .venv/bin/python -e ".${extra:+[$extra]}"
+    echo "$wanted" > "$stamp"
+fi
+source .venv/bin/activate

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Makes the environment and passes the tests. Arguments go to pytest.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source launch/environment.sh test
+ruff check . && ruff format --check . && pyright
+exec python -m pytest "$@"

@@ -1,0 +1,103 @@
+"""Training state on disk through Orbax: the only user of orbax.
+
+One checkpoint is the state tree and a JSON record (data iterator, RNG seed) of the same
+step. Saves run in the background; a save that was killed leaves the one before it
+intact and its own remains are removed when the folder is opened.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import orbax.checkpoint as ocp
+
+from routejax.errors import UserError
+
+
+class Checkpoints:
+    """Checkpoints of one training stage; see `opened`."""
+
+    def __init__(self, folder: Path, *, keep: int, every_s: float):
+        folder = folder.absolute()
+        for leftover in folder.glob("*.orbax-checkpoint-tmp*"):
+            shutil.rmtree(leftover)
+        options = ocp.CheckpointManagerOptions(max_to_keep=keep, create=True)
+        self._manager = ocp.CheckpointManager(folder, options=options)
+        self._every_s = every_s
+        self._saved_at = time.monotonic()
+
+    def restore(self, like: Any) -> tuple[Any, dict] | None:
+        """The newest state, placed as `like` is, and its record; None if there is none."""
+        step = self._manager.latest_step()
+        if step is None:
+            return None
+        found = self._manager.restore(
+            step,
+            args=ocp.args.Composite(
+                state=ocp.args.StandardRestore(like), record=ocp.args.JsonRestore()
+            ),
+        )
+        return found.state, found.record
+
+    def due(self) -> bool:
+        """Whether the last save is `every_s` seconds ago."""
+        return time.monotonic() - self._saved_at >= self._every_s
+
+    def save(self, step: int, state: Any, record: dict) -> None:
+        """Saves in the background; `state` may be donated as soon as this returns.
+
+        Raises:
+            UserError: the disk is full.
+        """
+        with _disk_errors():
+            self._manager.save(
+                step,
+                args=ocp.args.Composite(
+                    state=ocp.args.StandardSave(state), record=ocp.args.JsonSave(record)
+                ),
+            )
+        self._saved_at = time.monotonic()
+
+    def close(self) -> None:
+        """Waits for the save under way.
+
+        Raises:
+            UserError: the disk is full.
+        """
+        with _disk_errors():
+            self._manager.wait_until_finished()
+            self._manager.close()
+
+
+@contextmanager
+def opened(folder: Path, *, keep: int, every_s: float) -> Iterator[Checkpoints]:
+    """The folder's checkpoints, closed in the end.
+
+    Args:
+        keep: newest checkpoints that stay on disk.
+        every_s: seconds between saves; a kill loses at most these and one step.
+    """
+    checkpoints = Checkpoints(folder, keep=keep, every_s=every_s)
+    try:
+        yield checkpoints
+    finally:
+        checkpoints.close()
+
+
+@contextmanager
+def _disk_errors() -> Iterator[None]:
+    """A full disk under Orbax, which reports it as several kinds of exception."""
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError) as error:
+        if "No space left" not in str(error) and "RESOURCE_EXHAUSTED" not in str(error):
+            raise
+        raise UserError(
+            "the disk is full while saving a checkpoint; free some space and run the "
+            "same command again: it goes on from the last whole checkpoint"
+        ) from error

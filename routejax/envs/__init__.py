@@ -1,0 +1,30 @@
+"""Small verifiable environments: problem + text to reward, and routes that solve them.
+
+`ENVS` lists what exists. Left out: environments of other packages, whose verifiers may
+run model output as a program and so belong in a process of their own.
+"""
+
+from routejax.envs.pool import Pool, solver_pool, strategies
+from routejax.envs.problem import DIFFICULTIES, Environment, Problem, Verdict
+from routejax.envs.registry import ENVS, judge, make_problem, write_trace
+from routejax.envs.route import Route
+from routejax.envs.splits import SPLITS, ProblemSet, problem_set, split_of
+
+__all__ = [
+    "DIFFICULTIES",
+    "ENVS",
+    "SPLITS",
+    "Environment",
+    "Pool",
+    "Problem",
+    "ProblemSet",
+    "Route",
+    "Verdict",
+    "judge",
+    "make_problem",
+    "problem_set",
+    "solver_pool",
+    "split_of",
+    "strategies",
+    "write_trace",
+]

@@ -1,0 +1,50 @@
+"""SIGTERM and Ctrl-C: stop at once where work is atomic, after the step where it is not.
+
+A stage that only writes its result at the end may be left anywhere. A training loop
+first finishes and saves its step; it holds the signal back meanwhile.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+EXIT_CODE = 75  # EX_TEMPFAIL: run the same command again to go on
+
+
+class Interrupted(BaseException):
+    """The process was asked to stop; everything finished so far is on disk."""
+
+
+class _Signals:
+    held = False
+    came: str | None = None
+
+
+def install() -> None:
+    """Turns SIGTERM and SIGINT into `Interrupted` for the rest of the process."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _handle)
+
+
+def _handle(number: int, frame: object) -> None:
+    del frame
+    _Signals.came = signal.Signals(number).name
+    if not _Signals.held:
+        raise Interrupted(_Signals.came)
+
+
+@contextmanager
+def held() -> Iterator[Callable[[], bool]]:
+    """Holds signals back; the given function says whether one came.
+
+    On leaving, a held signal is raised as `Interrupted`.
+    """
+    _Signals.held = True
+    try:
+        yield lambda: _Signals.came is not None
+    finally:
+        _Signals.held = False
+    if _Signals.came is not None:
+        raise Interrupted(_Signals.came)

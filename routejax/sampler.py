@@ -1,0 +1,249 @@
+"""Sampling in one jitted loop on the device: shared prefill, and slots that refill.
+
+Each prompt is run once and its keys and values are shared by all its requests. A fixed
+number of slots decode together; when enough of them have finished, waiting requests
+take their places, so the shapes never change and few steps are spent on rows that are
+done. All slots write the same cache column in one step (a ring), which is a contiguous
+update; a mask of each row's own age says which columns are its own.
+
+A request's randomness is its own key folded with the token's number, so a sample does
+not depend on which requests it was batched with.
+
+Left out: top-p and top-k. Training needs the full distribution, or the trainer's
+log-probabilities are not the sampler's.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, UInt32
+
+from routejax.models import KeyValues, Params, Student
+
+
+class Samples(NamedTuple):
+    """One row per request, in request order.
+
+    `lengths` counts the sampled tokens, the stop token included; a row that reached
+    the limit without one has `lengths == R` and no stop token. Beyond its length a row
+    is zero. `logps` are of the sampled ids at the sampling temperature.
+    """
+
+    tokens: Int[Array, "N R"]
+    logps: Float[Array, "N R"]
+    lengths: Int[Array, "N"]
+    steps: Int[Array, ""]  # decoding steps the loop took, for throughput figures
+
+
+class Queue(NamedTuple):
+    """What to sample: padded prompts, and requests that point to them."""
+
+    prompts: Int[Array, "Q P"]  # right-padded
+    prompt_lengths: Int[Array, "Q"]
+    owner: Int[Array, "N"]  # prompt of each request
+    keys: UInt32[Array, "N 2"]  # raw key of each request
+
+
+class _Prefill(NamedTuple):
+    cache: tuple[KeyValues, ...]  # [Q J P C] per layer
+    logits: Float[Array, "Q V"]  # after each prompt's last token
+
+
+class _Loop(NamedTuple):
+    cache: tuple[KeyValues, ...]  # [slots J P+R C] per layer
+    logits: Float[Array, "slots V"]
+    request: Int[Array, "slots"]  # N where the slot is idle
+    age: Int[Array, "slots"]  # tokens its request has so far
+    waiting: Int[Array, ""]  # first request that has not started
+    step: Int[Array, ""]
+    out: Samples
+
+
+def request_keys(
+    seed: int, step: int, prompts: Int[np.ndarray, "N"], samples: Int[np.ndarray, "N"]
+) -> UInt32[Array, "N 2"]:
+    """Raw keys that are a function of (run seed, step, prompt number, sample index)."""
+    return _keys(np.uint32(seed), np.uint32(step), jnp.asarray(prompts), samples)
+
+
+@jax.jit
+def _keys(seed, step, prompts, samples):
+    base = jax.random.fold_in(jax.random.key(seed), step)
+    fold = jax.vmap(lambda p, s: jax.random.fold_in(jax.random.fold_in(base, p), s))
+    return jax.random.key_data(fold(prompts, samples))
+
+
+@functools.partial(
+    jax.jit, static_argnames=("student", "slots", "max_new", "stop_ids", "refill_at")
+)
+def sample(
+    student: Student,
+    params: Params,
+    queue: Queue,
+    *,
+    slots: int,
+    max_new: int,
+    stop_ids: tuple[int, ...],
+    temperature: Float[Array, ""] | float,
+    refill_at: int,
+) -> Samples:
+    """Responses of at most `max_new` tokens to all requests of the queue.
+
+    Args:
+        slots: rows decoded together.
+        stop_ids: any of these ends a response, and is part of it.
+        temperature: > 0; divides the logits.
+        refill_at: idle slots that trigger taking in new requests.
+    """
+    ready = _prefill(student, params, queue)
+    state = _start(student, queue, slots, max_new)
+    total = queue.owner.shape[0]
+
+    def working(s: _Loop):
+        return jnp.any(s.request < total)
+
+    def decode_until_refill(s: _Loop):
+        s = _refill(s, queue, ready)
+
+        def go_on(s: _Loop):
+            idle = jnp.sum(s.request == total)
+            due = (s.waiting < total) & (idle >= refill_at)
+            return working(s) & ~due
+
+        step = functools.partial(_decode, student, params, queue, stop_ids, temperature)
+        return jax.lax.while_loop(go_on, step, s)
+
+    def unfinished(s: _Loop):
+        return working(s) | (s.waiting < total)
+
+    state = jax.lax.while_loop(unfinished, decode_until_refill, state)
+    return state.out._replace(steps=state.step)
+
+
+def _prefill(student: Student, params: Params, queue: Queue) -> _Prefill:
+    count, width = queue.prompts.shape
+    positions = jnp.broadcast_to(jnp.arange(width), (count, width))
+    inside = positions < queue.prompt_lengths[:, None]
+    causal = positions[:, :, None] >= positions[:, None, :]
+    hidden, cache = student.forward(
+        params, queue.prompts, positions, causal & inside[:, None, :]
+    )
+    last = jnp.take_along_axis(
+        hidden, (queue.prompt_lengths - 1)[:, None, None], axis=1
+    )[:, 0]
+    return _Prefill(cache, student.logits(params, last))
+
+
+def _start(student: Student, queue: Queue, slots: int, max_new: int) -> _Loop:
+    total, width = queue.owner.shape[0], queue.prompts.shape[1]
+    zero = jnp.zeros((), jnp.int32)
+    return _Loop(
+        cache=student.empty_cache(slots, width + max_new),
+        logits=jnp.zeros((slots, student.config.vocabulary)),
+        request=jnp.full(slots, total, jnp.int32),
+        age=jnp.zeros(slots, jnp.int32),
+        waiting=zero,
+        step=zero,
+        out=Samples(
+            tokens=jnp.zeros((total, max_new), jnp.int32),
+            logps=jnp.zeros((total, max_new)),
+            lengths=jnp.zeros(total, jnp.int32),
+            steps=zero,
+        ),
+    )
+
+
+def _refill(s: _Loop, queue: Queue, ready: _Prefill) -> _Loop:
+    """Idle slots take the next waiting requests, in slot order."""
+    total, width = queue.owner.shape[0], queue.prompts.shape[1]
+    idle = s.request == total
+    candidate = s.waiting + jnp.cumsum(idle) - 1
+    taken = idle & (candidate < total)
+    owner = queue.owner[jnp.where(taken, candidate, 0)]
+
+    def load(mine: Float[Array, "slots J S C"], prompts: Float[Array, "Q J P C"]):
+        old = mine[:, :, :width]
+        new = jnp.where(taken[:, None, None, None], prompts[owner], old)
+        return jax.lax.dynamic_update_slice_in_dim(mine, new, 0, axis=2)
+
+    return s._replace(
+        cache=jax.tree.map(load, s.cache, ready.cache),
+        logits=jnp.where(taken[:, None], ready.logits[owner], s.logits),
+        request=jnp.where(taken, candidate, s.request),
+        age=jnp.where(taken, 0, s.age),
+        waiting=s.waiting + jnp.sum(taken),
+    )
+
+
+def _decode(
+    student: Student,
+    params: Params,
+    queue: Queue,
+    stop_ids: tuple[int, ...],
+    temperature: Float[Array, ""] | float,
+    s: _Loop,
+) -> _Loop:
+    """One token for every busy slot."""
+    total, max_new = s.out.tokens.shape
+    width = queue.prompts.shape[1]
+    busy = s.request < total
+    request = jnp.minimum(s.request, total - 1)
+    token, logp = _draw(s.logits / temperature, queue.keys[request], s.age)
+
+    ended = busy & (jnp.isin(token, jnp.array(stop_ids)) | (s.age + 1 == max_new))
+    out = Samples(
+        tokens=s.out.tokens.at[s.request, s.age].set(token, mode="drop"),
+        logps=s.out.logps.at[s.request, s.age].set(logp, mode="drop"),
+        lengths=s.out.lengths.at[jnp.where(ended, s.request, total)].set(
+            s.age + 1, mode="drop"
+        ),
+        steps=s.out.steps,
+    )
+    column = s.step % max_new
+    prompt_length = queue.prompt_lengths[queue.owner[request]]
+    since = (column - jnp.arange(max_new)) % max_new  # steps since a column was written
+    mask = jnp.concatenate(
+        [
+            jnp.arange(width) < prompt_length[:, None],
+            since[None] <= s.age[:, None],
+        ],
+        axis=1,
+    )
+    hidden, cache = student.forward(
+        params,
+        token[:, None],
+        (prompt_length + s.age)[:, None],
+        mask[:, None],
+        s.cache,
+        width + column,
+    )
+    return _Loop(
+        cache=cache,
+        logits=student.logits(params, hidden[:, 0]),
+        request=jnp.where(ended, total, s.request),
+        age=s.age + busy,
+        waiting=s.waiting,
+        step=s.step + 1,
+        out=out,
+    )
+
+
+def _draw(
+    logits: Float[Array, "slots V"], keys: UInt32[Array, "slots 2"], age: Int[Array, "slots"]
+) -> tuple[Int[Array, "slots"], Float[Array, "slots"]]:
+    """One id per row by inverting its cumulative distribution, and its log-probability.
+
+    One uniform number a row; the key is folded with the number of the token.
+    """
+    logp = jax.nn.log_softmax(logits)
+    total = jnp.cumsum(jnp.exp(logp), -1)
+    fold = jax.vmap(lambda k, a: jax.random.fold_in(jax.random.wrap_key_data(k), a))
+    uniform = jax.vmap(jax.random.uniform)(fold(keys, age))
+    token = jnp.sum(total <= (uniform * total[:, -1])[:, None], -1)
+    token = jnp.minimum(token, logits.shape[-1] - 1).astype(jnp.int32)
+    return token, jnp.take_along_axis(logp, token[:, None], -1)[:, 0]

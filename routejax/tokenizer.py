@@ -1,0 +1,133 @@
+"""Text to ids and back: a SentencePiece model trained on the pool's own text.
+
+Whitespace is text like any other (nothing is trimmed or merged), so every string over
+the model's alphabet comes back exactly. The ids of padding, unknown, beginning and end
+are fixed; the chat form of a turn is `<s>` prompt newline response `</s>`.
+
+Left out: chat templates and Hugging Face tokenizers of pretrained students.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+
+import sentencepiece
+
+from routejax.errors import UserError
+
+PAD, UNK, BOS, EOS = 0, 1, 2, 3
+
+
+class Tokenizer:
+    """A trained SentencePiece model with this project's special ids.
+
+    Attributes:
+        model: the serialised SentencePiece model.
+        size: number of ids, V.
+    """
+
+    def __init__(self, model: bytes):
+        self.model = model
+        self._pieces = sentencepiece.SentencePieceProcessor()
+        self._pieces.LoadFromSerializedProto(model)
+        self.size = self._pieces.GetPieceSize()
+        ids = (
+            self._pieces.pad_id(),
+            self._pieces.unk_id(),
+            self._pieces.bos_id(),
+            self._pieces.eos_id(),
+        )
+        if ids != (PAD, UNK, BOS, EOS):
+            raise UserError(
+                "a tokenizer needs pad, unk, bos and eos ids "
+                f"{(PAD, UNK, BOS, EOS)}, got {ids}"
+            )
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of `text`, without BOS or EOS.
+
+        Raises:
+            UserError: a character of `text` is not in the model's alphabet.
+        """
+        ids = self._pieces.EncodeAsIds(text)
+        if UNK in ids:
+            known = {self._pieces.IdToPiece(i) for i in range(self.size)}
+            odd = sorted({c for c in text.replace(" ", "\u2581") if c not in known})
+            raise UserError(
+                f"the tokenizer does not know the characters {odd} of {text[:80]!r}; "
+                "train it on text that has them"
+            )
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Text of `ids`; PAD, BOS and EOS give no text."""
+        return self._pieces.DecodeIds([int(i) for i in ids if i not in (PAD, BOS, EOS)])
+
+    def prompt(self, text: str) -> list[int]:
+        """Ids of a user turn as the student sees it: BOS, text, newline."""
+        return [BOS, *self.encode(text + "\n")]
+
+    def response(self, text: str) -> list[int]:
+        """Ids of a finished assistant turn: text, then the EOS that ends it."""
+        return [*self.encode(text), EOS]
+
+
+def train(texts: Iterable[str], *, size: int) -> Tokenizer:
+    """A byte-pair model of at most `size` ids, the same for the same texts in order.
+
+    Byte pairs rather than a unigram model: the latter seeds its pieces from distinct
+    words, so in a small closed vocabulary hardly a whole word becomes one piece.
+
+    Raises:
+        UserError: `size` is smaller than the alphabet of the texts needs.
+    """
+    # Each line is one sentence to the trainer, which would lose newlines; they get an
+    # id of their own instead.
+    lines = [line for text in texts for line in text.splitlines() if line]
+    alphabet = {c for line in lines for c in line}
+    # A mark after a word is an id of its own, so that "3." is not another digit.
+    symbols = ["\n", "<think>", "</think>", *(m for m in ".,:;?!" if m in alphabet)]
+    least = len(alphabet) + len(symbols) + 5
+    if size < least:
+        raise UserError(
+            f"tokenizer.size must be at least {least} to hold the pool's alphabet, "
+            f"got {size}"
+        )
+    out = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines),
+        model_writer=out,
+        vocab_size=size,
+        model_type="bpe",
+        character_coverage=1.0,
+        normalization_rule_name="identity",
+        remove_extra_whitespaces=False,
+        add_dummy_prefix=False,
+        user_defined_symbols=symbols,
+        hard_vocab_limit=False,
+        pad_id=PAD,
+        unk_id=UNK,
+        bos_id=BOS,
+        eos_id=EOS,
+        num_threads=1,
+        minloglevel=2,
+    )
+    return Tokenizer(out.getvalue())
+
+
+def audit(tokenizer: Tokenizer, texts: Iterable[str]) -> int:
+    """Number of texts checked: each comes back from its ids exactly.
+
+    Raises:
+        UserError: one does not; the message shows it.
+    """
+    checked = 0
+    for text in texts:
+        back = tokenizer.decode(tokenizer.encode(text))
+        if back != text:
+            raise UserError(
+                f"the tokenizer does not keep {text[:80]!r}: it gives {back[:80]!r}"
+            )
+        checked += 1
+    return checked

@@ -1,0 +1,77 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from routejax.errors import UserError
+from routejax.metrics import (
+    relative_gain,
+    relative_gain_of_means,
+    reward_groups,
+    solved_overlap,
+)
+
+
+def test_groups_by_hand():
+    groups = reward_groups([0, 0, 0, 1, 7, 8, 4, 8], 8)
+    assert groups == (3 / 8, 3 / 8, 2 / 8)
+    assert groups.informative == groups.mixed
+    assert groups.as_dict()["informative"] == 3 / 8
+
+
+def test_one_sample_is_never_mixed():
+    assert reward_groups([0, 1, 1], 1) == (1 / 3, 0, 2 / 3)
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=40))
+@settings(deadline=None, max_examples=60)
+def test_groups_agree_with_the_rewards_themselves(counts):
+    rewards = [[1] * c + [0] * (5 - c) for c in counts]
+    mixed = sum(min(r) != max(r) for r in rewards)
+    groups = reward_groups(counts, 5)
+    assert groups.mixed == mixed / len(counts)
+    assert sum(groups) == pytest.approx(1)
+
+
+def test_overlap_by_hand():
+    overlap = solved_overlap([1, 2, 0, 0, 3, 1], [1, 0, 4, 0, 1, 0])
+    assert overlap == (2, 2, 1, 1)
+    assert overlap.retention == 2 / 3
+    assert solved_overlap([1, 0], [0, 0]).retention is None
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=30)
+)
+@settings(deadline=None, max_examples=60)
+def test_overlap_agrees_with_sets(pairs):
+    a, b = (np.array(side) for side in zip(*pairs, strict=True))
+    in_a = {i for i, c in enumerate(a) if c}
+    in_b = {i for i, c in enumerate(b) if c}
+    overlap = solved_overlap(a, b)
+    assert overlap.both == len(in_a & in_b)
+    assert overlap.only_a == len(in_a - in_b)
+    assert overlap.only_b == len(in_b - in_a)
+    assert sum(overlap) == len(pairs)
+
+
+def test_overlap_refuses_other_questions():
+    with pytest.raises(UserError, match="the same questions, got 3 and 2"):
+        solved_overlap([1, 0, 1], [1, 0])
+    with pytest.raises(UserError, match="one count per question"):
+        solved_overlap([[1]], [[1]])
+
+
+def test_relative_gains_by_hand():
+    assert relative_gain(0.6, 0.5) == pytest.approx(20.0)
+    assert relative_gain(0.6, 0.0) is None
+    a, b = {"x": 0.6, "y": 0.1}, {"x": 0.5, "y": 0.2}
+    # of the means: 0.35 / 0.35; the mean of +20 % and -50 % would be -15 %
+    assert relative_gain_of_means(a, b) == pytest.approx(0.0)
+
+
+def test_relative_gains_refuse_other_benchmarks():
+    with pytest.raises(UserError, match="same benchmarks"):
+        relative_gain_of_means({"x": 0.5}, {"y": 0.5})
+    with pytest.raises(UserError, match="same benchmarks"):
+        relative_gain_of_means({}, {})

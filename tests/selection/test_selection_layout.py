@@ -1,0 +1,32 @@
+"""The principal plane: known axes, a sign that is fixed, distances that are kept."""
+
+import numpy as np
+import pytest
+
+from routejax.selection import principal_plane
+
+
+def test_axes_by_hand():
+    rows = np.array([[3, 0, 0], [-3, 0, 0], [0, 0, -1], [0, 0, 1]], float)
+    plane = principal_plane(rows)
+    assert plane == pytest.approx(np.array([[3, 0], [-3, 0], [0, -1], [0, 1]]))
+
+
+def test_the_largest_loading_is_positive():
+    line = np.outer([1.0, 2.0, 4.0], [0.6, -0.8])
+    plane = principal_plane(line)  # along (-.6, .8): the .8 decides
+    assert plane[:, 0] == pytest.approx([4 / 3, 1 / 3, -5 / 3])
+    assert not plane[:, 1].any()
+
+
+def test_distances_in_a_plane_are_kept():
+    rng = np.random.default_rng(0)
+    flat = rng.normal(size=(20, 2)) @ np.linalg.qr(rng.normal(size=(9, 2)))[0].T + 5
+    gaps = np.linalg.norm(flat[:, None] - flat, axis=2)
+    plane = principal_plane(flat)
+    assert np.linalg.norm(plane[:, None] - plane, axis=2) == pytest.approx(gaps)
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (5, 3), (4, 1)])
+def test_identical_rows_fall_on_one_point(shape):
+    assert not principal_plane(np.full(shape, 0.1)).any()
