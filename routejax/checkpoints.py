@@ -7,6 +7,7 @@ intact and its own remains are removed when the folder is opened.
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import time
 from collections.abc import Iterator
@@ -14,9 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import jax
+import numpy as np
 import orbax.checkpoint as ocp
 
 from routejax.errors import UserError
+from routejax.models import Params
 
 
 class Checkpoints:
@@ -30,6 +34,10 @@ class Checkpoints:
         self._manager = ocp.CheckpointManager(folder, options=options)
         self._every_s = every_s
         self._saved_at = time.monotonic()
+
+    def latest(self) -> int:
+        """Steps finished in the newest checkpoint; 0 if there is none."""
+        return self._manager.latest_step() or 0
 
     def restore(self, like: Any) -> tuple[Any, dict] | None:
         """The newest state, placed as `like` is, and its record; None if there is none."""
@@ -72,6 +80,39 @@ class Checkpoints:
         with _disk_errors():
             self._manager.wait_until_finished()
             self._manager.close()
+
+
+def save_weights(folder: Path, params: Params) -> str:
+    """Writes the parameters alone, replacing what is there; returns their hash."""
+    with _disk_errors(), ocp.StandardCheckpointer() as writer:
+        writer.save(folder.absolute(), params, force=True)
+    return weights_hash(params)
+
+
+def load_weights(folder: Path, like: Params, sha256: str) -> Params:
+    """The parameters of `save_weights`, placed as `like` is.
+
+    Raises:
+        UserError: they are not those that were saved.
+    """
+    with ocp.StandardCheckpointer() as reader:
+        params = reader.restore(folder.absolute(), like)
+    if weights_hash(params) != sha256:
+        raise UserError(
+            f"the weights in {folder} have changed since they were written; "
+            f"delete {folder.parent} and run again to train them anew"
+        )
+    return params
+
+
+def weights_hash(params: Params) -> str:
+    """SHA-256 over the names, types, shapes and bytes of all parameters."""
+    digest = hashlib.sha256()
+    for path, leaf in jax.tree_util.tree_leaves_with_path(params):
+        array = np.asarray(leaf)
+        digest.update(f"{path} {array.dtype} {array.shape}\n".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 @contextmanager

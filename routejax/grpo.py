@@ -218,7 +218,12 @@ def batch(
 
 @functools.cache
 def loss(
-    student: Student, preset: Preset, *, beta: float, temperature: float, on_policy: bool
+    student: Student,
+    preset: Preset,
+    *,
+    beta: float,
+    temperature: float,
+    on_policy: bool,
 ) -> Loss:
     """−J(θ) with its metrics.
 

@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import jax
-import optax
 
 from routejax import interrupt
 from routejax.checkpoints import Checkpoints
 from routejax.models import Params
 from routejax.progress import Stage
-from routejax.update import Loss, TrainState, require_finite, train_step
+from routejax.update import Loss, Optimiser, TrainState, require_finite, train_step
 
 Metrics = dict[str, float]
 
@@ -47,7 +46,7 @@ def train(
     state: TrainState,
     source: Source,
     loss: Loss,
-    optimiser: optax.GradientTransformation,
+    optimiser: Optimiser,
     *,
     steps: int,
     checkpoints: Checkpoints,

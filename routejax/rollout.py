@@ -92,16 +92,12 @@ def rollout(
     ids = [tokens[n, : lengths[n]].tolist() for n in range(len(lengths))]
     texts = [tokenizer.decode(row) for row in ids]
     ended = np.array([bool(row) and row[-1] == EOS for row in ids])
-    verdicts = [
-        judge(problems[n // samples], text) for n, text in enumerate(texts)
-    ]
+    verdicts = [judge(problems[n // samples], text) for n, text in enumerate(texts)]
     # A response that was cut off has not been given, whatever it says so far.
     solved = np.array([v.solved for v in verdicts]) & ended
     return Rollout(
         problems=problems,
-        examples=[
-            Example(prompts[n // samples], row) for n, row in enumerate(ids)
-        ],
+        examples=[Example(prompts[n // samples], row) for n, row in enumerate(ids)],
         texts=texts,
         verdicts=verdicts,
         rewards=solved.astype(np.float64).reshape(-1, samples),

@@ -234,7 +234,9 @@ def _decode(
 
 
 def _draw(
-    logits: Float[Array, "slots V"], keys: UInt32[Array, "slots 2"], age: Int[Array, "slots"]
+    logits: Float[Array, "slots V"],
+    keys: UInt32[Array, "slots 2"],
+    age: Int[Array, "slots"],
 ) -> tuple[Int[Array, "slots"], Float[Array, "slots"]]:
     """One id per row by inverting its cumulative distribution, and its log-probability.
 

@@ -27,9 +27,7 @@ class Batch(NamedTuple):
     weights: Float[Array, "B T"]
 
 
-def batch(
-    examples: Sequence[Example], *, row_tokens: int, row_multiple: int
-) -> Batch:
+def batch(examples: Sequence[Example], *, row_tokens: int, row_multiple: int) -> Batch:
     """The examples of one step, every response token with the same weight."""
     packed = pack(examples, row_tokens=row_tokens, row_multiple=row_multiple)
     total = packed.response.sum()

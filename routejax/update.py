@@ -1,4 +1,4 @@
-"""One optimisation step: a loss, its gradient, clipping, AdamW. The only user of optax.
+"""One optimisation step: a loss, its gradient, clipping, a rule. The only user of optax.
 
 The step is one pure function for supervised and reinforcement learning alike: it knows
 a loss `(params, batch) → (scalar, metrics)` and nothing else. Parameters and Adam state
@@ -14,11 +14,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
+import optax.contrib
 from jaxtyping import Array, Float, Int
 
 from routejax.errors import UserError
 from routejax.models import Params
 
+Optimiser = optax.GradientTransformation
 Loss = Callable[[Params, Any], tuple[Float[Array, ""], dict[str, Array]]]
 
 
@@ -31,8 +33,9 @@ class TrainState(NamedTuple):
 
 
 @functools.cache
-def adamw(
+def optimiser(
     *,
+    name: str,
     steps: int,
     learning_rate: float,
     warmup_share: float,
@@ -43,15 +46,24 @@ def adamw(
     weight_decay: float,
     clip_norm: float,
 ) -> optax.GradientTransformation:
-    """AdamW after clipping the global norm, with a linear warm-up.
+    """A rule of `OPTIMISERS` after clipping the global norm, with a linear warm-up.
+
+    The same arguments give the same object, so that a compiled step is found again.
 
     Args:
         steps: length of the schedule.
-        warmup_share: part of `steps` over which the rate rises from 0.
+        warmup_share: part of `steps` over which the rate rises.
         final_share: last rate as a share of the peak; it falls linearly after warm-up.
             1 keeps it constant.
         clip_norm: gradients with a larger global norm are scaled down to it.
+
+    Raises:
+        UserError: unknown name.
     """
+    if name not in OPTIMISERS:
+        raise UserError(
+            f"optimiser.name must be one of {', '.join(OPTIMISERS)}, got {name!r}"
+        )
     warmup = round(warmup_share * steps)
     rate = optax.join_schedules(
         [
@@ -62,10 +74,27 @@ def adamw(
         ],
         [warmup],
     )
-    return optax.chain(
-        optax.clip_by_global_norm(clip_norm),
-        optax.adamw(rate, b1=b1, b2=b2, eps=eps, weight_decay=weight_decay),
+    rule = OPTIMISERS[name](rate, b1=b1, b2=b2, eps=eps, weight_decay=weight_decay)
+    return optax.chain(optax.clip_by_global_norm(clip_norm), rule)
+
+
+def _muon(
+    rate: optax.Schedule, *, b1: float, b2: float, eps: float, weight_decay: float
+) -> optax.GradientTransformation:
+    """Muon for matrices, Adam at a fifth of its rate for everything else."""
+    return optax.contrib.muon(
+        rate,
+        eps=eps,
+        weight_decay=weight_decay,
+        adam_b1=b1,
+        adam_b2=b2,
+        adam_learning_rate=lambda step: rate(step) / 5,
     )
+
+
+# Muon (Jordan 2024, orthogonalised momentum) is for students trained from scratch in
+# minutes: it reaches the same loss in about half the steps. The paper's recipes: adamw.
+OPTIMISERS = {"adamw": optax.adamw, "muon": _muon}
 
 
 def start(params: Params, optimiser: optax.GradientTransformation) -> TrainState:

@@ -20,6 +20,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from routejax.errors import UserError
 
 _MARK = "stage.json"
@@ -73,6 +76,13 @@ def write_json(path: Path, value: Any) -> None:
     write(path, json.dumps(value, indent=1, allow_nan=False) + "\n")
 
 
+def write_parquet(path: Path, table: pa.Table) -> None:
+    """One Parquet file, zstd; the bytes depend on the rows and pyarrow's version."""
+    buffer = pa.BufferOutputStream()
+    pq.write_table(table.combine_chunks(), buffer, compression="zstd")
+    write(path, buffer.getvalue().to_pybytes())
+
+
 def read_json(path: Path) -> Any:
     return json.loads(path.read_text())
 
@@ -115,7 +125,7 @@ def _claim(root: Path, config: Mapping[str, Any]) -> None:
     if not path.exists():
         write_json(path, config)
         return
-    changed = list(_differences(read_json(path), json.loads(json.dumps(config))))
+    changed = list(differences(read_json(path), json.loads(json.dumps(config))))
     if changed:
         raise UserError(
             f"{root} belongs to a run with another config; it differs in "
@@ -124,10 +134,11 @@ def _claim(root: Path, config: Mapping[str, Any]) -> None:
         )
 
 
-def _differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
+def differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
+    """Where two trees of JSON differ, one line each."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(old.keys() | new.keys()):
-            yield from _differences(old.get(key), new.get(key), f"{at}.{key}".strip("."))
+            yield from differences(old.get(key), new.get(key), f"{at}.{key}".strip("."))
     elif old != new:
         yield f"{at}: {old!r} there, {new!r} now"
 
@@ -177,7 +188,5 @@ def _outputs(folder: Path) -> dict[str, str]:
     )
     # Times differ between runs, so they are kept but are no part of the content.
     return {
-        p.name: sha256(p.read_bytes())
-        for p in sorted(files)
-        if p.suffix != ".times"
+        p.name: sha256(p.read_bytes()) for p in sorted(files) if p.suffix != ".times"
     }

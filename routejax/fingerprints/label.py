@@ -40,7 +40,8 @@ CONTENT: dict[str, Callable[[str], re.Match[str] | None]] = {
     "code": re.compile(r"```").search,
     # The number of a list item or of a step, before everything else.
     "numbered": re.compile(
-        r"[\s*#>(-]*+(?:(?:step|case|part) )?\d{1,2}[.):]", re.I | re.A
+        r"[\s*#>(-]*+(?:(?:step|case|part) )?\d{1,2}[.):](?=[\s*_]|\Z)",
+        re.I | re.A,
     ).match,
     "question": re.compile(r"\?[\"')\]*_ ]*+\Z").search,
 }

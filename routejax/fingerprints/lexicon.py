@@ -24,7 +24,7 @@ class Cue(NamedTuple):
     """`phrase` fires `tag`; `opens` binds it to the opening of the step."""
 
     phrase: str
-    tag: Any
+    tag: int | str
     opens: bool = False
 
 
@@ -64,9 +64,10 @@ def words(step: str) -> list[str]:
     return " ".join(found).lower().split()
 
 
-def hits(said: Sequence[str], table: Lexicon) -> list[Any]:
+def hits(said: Sequence[str], table: Lexicon) -> list[int | str]:
     """Tags of all cues in the words `said`, in order of where they begin."""
-    found, opening = [], True
+    found: list[int | str] = []
+    opening = True
     count = len(said)
     for i, word in enumerate(said):
         node, after = table.tree.get(word), i + 1

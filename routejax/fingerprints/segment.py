@@ -15,7 +15,8 @@ A cut lies (our choices; the paper, A.2, names only the three kinds of place)
   a comma, semicolon, colon or dash if three words of the step stand before it.
 
 No cut lies inside a code fence, displayed mathematics or a tool call; after an
-abbreviation; after the number of a list item; after an ellipsis without a marker.
+abbreviation; after the number or letter of a list item; after an ellipsis without a
+marker.
 """
 
 from __future__ import annotations

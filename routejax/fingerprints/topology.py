@@ -9,6 +9,9 @@
 The parts and their sizes are the paper's (A.5); which six and which twelve summaries,
 and that the shape counts enter as log(1 + count), because sizes of traces have a heavy
 tail, are our choices. Only types and tree enter: no words, no lengths of steps.
+
+The type of an edge follows from the type of its child (`tree`), so of the three
+transitions of a pair of types two are zero in every tree; the layout keeps them.
 """
 
 import hashlib

@@ -56,7 +56,8 @@ def pass_values(counts: ArrayLike, n: int) -> Float[np.ndarray, "Q n"]:
     checked = as_counts(counts, n)
     distinct, where = np.unique(checked, return_inverse=True)
     drawn = np.arange(n)
-    wrong_left = np.maximum(n - distinct[:, None] - drawn, 0)
+    # Once no wrong sample is left the product is 0 and stays there.
+    wrong_left = n - distinct[:, None] - drawn
     return (1.0 - np.cumprod(wrong_left / (n - drawn), axis=1))[where.reshape(-1)]
 
 

@@ -55,9 +55,7 @@ class Llama(nnx.Module):
         self.embedding = nnx.Param(
             start(rngs.params(), (config.vocabulary, config.width))
         )
-        self.blocks = nnx.List(
-            [Block(config, rngs=rngs) for _ in range(config.layers)]
-        )
+        self.blocks = nnx.List([Block(config, rngs=rngs) for _ in range(config.layers)])
         self.norm = RMSNorm(config.width, config.norm_eps, rngs=rngs)
         if not config.tied:
             self.head = nnx.Param(

@@ -120,6 +120,9 @@ def test_step_lengths_at_their_ends():
     ranked = part("step_length/", "infer " * 10, ["w " * n for n in range(1, 11)])
     assert ranked["log_median"] == pytest.approx(log(6))  # the 5th of 10 is 5
     assert ranked["log_p90"] == pytest.approx(log(10))  # the 9th of 10 is 9
+    thirds = part("step_length/", "infer " * 6, ["w " * n for n in range(1, 7)])
+    assert thirds["log_early"] == pytest.approx(log1p(1.5))
+    assert thirds["log_late"] == pytest.approx(log1p(5.5))
     long = part("step_length/", "infer infer", ["w " * 40, "w " * 41])
     assert long["long"] == 1 / 2
 

@@ -206,7 +206,7 @@ CONTENT_EXAMPLES = {
     "arrow": (["a -> b", "a → b", "x \\to y"], ["a - b", "x \\top y"]),
     "numbered": (
         ["1. a", "Step 12: a", "**2)** a", "- 3. a"],
-        ["a 1.", "1 a", "123. a"],
+        ["a 1.", "1 a", "123. a", "3.5 a", "12:30 a"],
     ),
     "question": (["why?", 'why?"', "why?)**"], ["why? no", "?!x"]),
     "code": (["a ``` b"], ["`a`"]),

@@ -49,6 +49,7 @@ CASES = {
     # Stretches that are never cut.
     "fence": ("Run it:\n```python\nx = 1.\n\nFor i in a. Go\n```\nSo it prints.", 3),
     "fence left open": ("```\nA = 1. B = 2\n\nThen it ends. Done.", 3),
+    "after a fence": ("```\nx\n```\nand then it prints.", 2),
     "display": ("\\[\nx = 1\n\n y = 2. Z\n\\]\nThus done.", 2),
     "dollars": ("We get $$a = 1.\n\nB = 2$$ here. Done.", 2),
     "align": ("\\begin{align}a.\n\nB\\end{align} holds. Done.", 2),

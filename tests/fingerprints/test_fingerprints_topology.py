@@ -92,6 +92,13 @@ def test_rows_are_normalised_per_edge_type_and_parent_type():
     assert got["edge/parse/sequential"] == 1
 
 
+def test_tiers_tell_exploration_from_backtracking():
+    """Depths 0 1 1 1: two of the deepest are explored, one comes back."""
+    got = features("parse branch branch correct")
+    assert got["tier/middle/explored"] == pytest.approx(2 / 3)
+    assert got["tier/middle/backtracked"] == pytest.approx(1 / 3)
+
+
 def test_one_step():
     got = {k: v for k, v in features("infer").items() if v}
     assert got == pytest.approx(

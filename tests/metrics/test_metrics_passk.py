@@ -12,7 +12,7 @@ from routejax.metrics import acc_at_1, pass_at_k, pass_curve, pass_values
 
 
 def by_enumeration(n, c, k):
-    """Share of the k-subsets of n samples, c of them correct, that hold a correct one."""
+    """Share of the k-subsets that hold one of the c correct among n samples."""
     samples = [True] * c + [False] * (n - c)
     subsets = list(itertools.combinations(samples, k))
     return sum(any(subset) for subset in subsets) / len(subsets)
@@ -39,7 +39,7 @@ def test_edges_are_exact():
             assert pass_at_k(n, c, k) == 0.0
         if n - c < k:
             assert pass_at_k(n, c, k) == 1.0
-        if 0 < c and n - c >= k:
+        if c > 0 and n - c >= k:
             assert 0 < pass_at_k(n, c, k) < 1
 
 

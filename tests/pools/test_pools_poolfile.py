@@ -56,10 +56,10 @@ def test_several_files_are_one_pool_in_their_order(tmp_path):
 
 
 def test_the_bytes_depend_on_the_rows_alone(tmp_path):
-    table = to_table(traces(50))
-    chunks = pa.concat_tables([table.slice(0, 7), table.slice(7)])
+    table = to_table(traces(9000))  # two row groups
+    chunks = pa.concat_tables([table.slice(at, 137) for at in range(0, 9000, 137)])
     noted = chunks.replace_schema_metadata({"note": "x"}).select(SCHEMA.names[::-1])
-    for name, rows in (("a", table), ("b", noted), ("c", iter(traces(50)))):
+    for name, rows in (("a", table), ("b", noted), ("c", iter(traces(9000)))):
         write_pool(tmp_path / name, rows)
     written = [(tmp_path / name).read_bytes() for name in "abc"]
     assert written[0] == written[1] == written[2]

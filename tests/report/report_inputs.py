@@ -40,6 +40,7 @@ def problems():
     return list(envs), list(levels)
 
 
+@functools.cache
 def checkpoint(arm, seed, stage, samples=SAMPLES):
     envs, levels = problems()
     hard = rng(1).normal(0, 1.1, len(envs))  # the same problems for every arm
@@ -65,7 +66,7 @@ def checkpoint(arm, seed, stage, samples=SAMPLES):
         seen=ENVS,
         in_range=(1, 10),
         bootstrap_seed=0,
-        resamples=200,
+        resamples=60,
     )
 
 
@@ -136,7 +137,7 @@ def study_inputs(arms=("diverse", "similar", "random"), seeds=3, samples=SAMPLES
             }
             for i, arm in enumerate(arms)
         },
-        "study": summarise_study(entries, resamples=500),
+        "study": summarise_study(entries, resamples=300),
         "selection_overlap": {
             f"{a}|{b}": 310 + 40 * i
             for i, (a, b) in enumerate(itertools.combinations(arms, 2))
@@ -152,7 +153,12 @@ def study_inputs(arms=("diverse", "similar", "random"), seeds=3, samples=SAMPLES
         },
     }
     curves = {arm: training(i, seeds) for i, arm in enumerate(arms)}
-    return results, curves, plane(arms), {arm: examples(i) for i, arm in enumerate(arms)}
+    return (
+        results,
+        curves,
+        plane(arms),
+        {arm: examples(i) for i, arm in enumerate(arms)},
+    )
 
 
 def selection(i):
@@ -176,7 +182,9 @@ def selection(i):
         },
         "covering_radius": 0.61 / near,
         "mean_nearest_distance": 0.213 / near,
-        "by_env": {env: 760 - 40 * j + 30 * i * (-1) ** j for j, env in enumerate(ENVS)},
+        "by_env": {
+            env: 760 - 40 * j + 30 * i * (-1) ** j for j, env in enumerate(ENVS)
+        },
         "by_strategy": {
             s: max(20, 1_000 - (90 + 190 * i) * j) for j, s in enumerate(STRATEGIES)
         },
@@ -209,7 +217,7 @@ def training(i, seeds):
     return found
 
 
-def plane(arms, rows=3_000):
+def plane(arms, rows=2_000):
     draw = rng(5)
     kinds = draw.integers(len(ENVS), size=rows)
     ways = draw.integers(len(STRATEGIES), size=rows)
@@ -217,15 +225,13 @@ def plane(arms, rows=3_000):
     x = np.cos(angle) * (1 + 0.25 * ways) + draw.normal(0, 0.16, rows)
     y = np.sin(angle) * (1 + 0.25 * ways) + draw.normal(0, 0.16, rows)
     near = np.argsort(x**2 + y**2, kind="stable")
-    picks = (draw.permutation(rows)[:500], near[:500], draw.permutation(rows)[:480])
+    picks = (draw.permutation(rows)[:400], near[:400], draw.permutation(rows)[:380])
     return {
         "x": np.round(x, 4).tolist(),
         "y": np.round(y, 4).tolist(),
         "env": [ENVS[k] for k in kinds],
         "strategy": [STRATEGIES[w] for w in ways],
-        "arms": {
-            arm: sorted(picks[i % 3].tolist()) for i, arm in enumerate(arms)
-        },
+        "arms": {arm: sorted(picks[i % 3].tolist()) for i, arm in enumerate(arms)},
     }
 
 

@@ -47,6 +47,18 @@ def test_the_final_pass_equals_a_slow_loop_in_any_blocks(monkeypatch):
         assert inertia == expected[1]
 
 
+def test_centroids_are_rounded_to_the_grid_and_only_there(monkeypatch):
+    def engine(phi, k, fit):
+        return np.array([[0.6], [3.4]])
+
+    monkeypatch.setitem(clusters.ENGINES, "sklearn", engine)
+    found = kmeans(np.array([[0], [2], [4]], np.int16), 2)  # centroids 1 and 3
+    assert (found.labels.tolist(), found.inertia) == ([0, 0, 1], 3)
+    found = kmeans(np.array([[0], [1], [4]], np.float32), 2)
+    assert found.labels.tolist() == [0, 0, 1]
+    assert found.inertia == pytest.approx(0.36 + 0.16 + 0.36)
+
+
 def test_blobs_far_apart_are_found():
     centres = np.eye(6, dtype=np.float32)
     noise = np.random.default_rng(0).normal(0, 0.02, (6, 20, 6))

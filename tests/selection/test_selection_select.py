@@ -158,6 +158,13 @@ def test_random_depends_on_seed_and_group_alone():
     assert np.isnan(one.distance).all()
 
 
+def test_random_draws_of_groups_are_not_copies():
+    ids = [f"{i:02d}" for i in range(60)]
+    groups, phi = ["a"] * 30 + ["b"] * 30, unit(np.ones((60, 2)))
+    chosen = select("random", ids=ids, groups=groups, prompt_ids=ids, phi=phi, n=30)
+    assert set(chosen.rows[:15] + 30) != set(chosen.rows[15:])
+
+
 def test_random_is_uniform():
     ids = [f"{i}" for i in range(10)]
     phi = unit(np.ones((10, 2)))

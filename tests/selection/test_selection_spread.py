@@ -83,6 +83,7 @@ def test_coverage_equals_all_pairs():
     found = coverage(rows, chosen)
     assert found.radius == pytest.approx(gaps.max(), rel=1e-6)
     assert found.mean_nearest == pytest.approx(gaps.mean(), rel=1e-6)
+    assert coverage(rows, np.arange(300)) == (0, 0)
 
 
 @pytest.mark.parametrize("chosen", [[], [5], [-1]])

@@ -1,0 +1,138 @@
+"""Everything that can be set, once, with its unit and reason; recipes state differences.
+
+A block is the keyword arguments of one function (named at the block). Lists of names
+and numbers are tuples; on the command line `--config.seeds=0,1,2`.
+"""
+
+from __future__ import annotations
+
+from ml_collections import ConfigDict
+from ml_collections.config_dict import placeholder
+
+
+def base() -> ConfigDict:
+    """The defaults: the local study on two CPU cores."""
+    config = ConfigDict()
+    config.name = "local"
+    config.needs = ""  # what a machine must have that a local one has not; "" = nothing
+
+    config.arms = ("diverse", "similar")  # selection methods; the first is compared
+    config.seeds = (0,)  # training seeds: initial weights, order, samples
+
+    config.envs = ConfigDict()
+    config.envs.sft = ("sort", "modsum", "brackets", "ab", "walk", "countdown")
+    config.envs.rl = (*config.envs.sft, "count", "reverse")
+    config.envs.evaluation = config.envs.rl
+
+    # First and last difficulty, both included (paper 3.3: 1-5, 1-10, 1-15).
+    config.difficulties = ConfigDict()
+    config.difficulties.sft = (1, 5)
+    config.difficulties.rl = (1, 10)
+    config.difficulties.evaluation = (1, 15)
+
+    # envs.solver_pool
+    config.pool = ConfigDict()
+    config.pool.prompts_per_cell = 80  # per environment and difficulty
+    config.pool.traces_per_prompt = 5
+    config.pool.max_words = 90  # longer traces would not fit a training row
+    config.pool.seed = 0
+
+    # envs.problem_set
+    config.problems = ConfigDict()
+    config.problems.rl_per_cell = 40
+    config.problems.evaluation_per_cell = 4  # 40 problems per environment in range
+    config.problems.seed = 0
+
+    # tokenizer.train
+    config.tokenizer = ConfigDict()
+    config.tokenizer.size = 448
+
+    # selection.select, after selection.project
+    config.selection = ConfigDict()
+    config.selection.family = "rlve"  # fingerprint family
+    config.selection.group_by = "env"  # "env": equal budgets per environment; "all"
+    config.selection.n = 4000  # rows per arm
+    config.selection.K = placeholder(int)  # clusters over all groups; None: 0.4 n
+    config.selection.r = 96  # projected features
+    config.selection.projection_seed = 42
+    config.selection.seed = 42
+    config.selection.n_init = 3
+    config.selection.max_iter = 50
+    config.selection.batch = 65_536
+    config.selection.per_prompt = placeholder(int)  # most rows of one prompt
+    config.selection.precision = "exact"
+    config.selection.engine = "sklearn"
+
+    # models.create
+    config.student = ConfigDict()
+    config.student.family = "llama"
+    config.student.width = 96
+    config.student.layers = 3
+    config.student.heads = 4
+    config.student.kv_heads = 2
+    config.student.head_width = 24
+    config.student.mlp_width = 256
+    config.student.rope_theta = 10_000.0
+    config.student.norm_eps = 1e-6
+    config.student.tied = False
+
+    config.sft = ConfigDict()
+    config.sft.epochs = 5  # a student from scratch needs more than the paper's one
+    config.sft.batch_examples = 64  # per step, whatever their length
+    config.sft.row_tokens = 128
+    config.sft.row_multiple = 8  # rows are padded to a multiple: few compiled shapes
+    # update.optimiser
+    config.sft.optimiser = optimiser(learning_rate=0.02)
+    config.sft.optimiser.name = "muon"
+    config.sft.optimiser.final_share = 0.1
+
+    config.grpo = ConfigDict()
+    config.grpo.steps = 60
+    config.grpo.prompts = 32  # Q
+    config.grpo.samples = 8  # G
+    config.grpo.preset = "paper"  # details the paper leaves open; grpo.PRESETS
+    config.grpo.beta = 0.001  # weight of the KL term (Table 7)
+    config.grpo.groups = "mixed"  # "mixed" leaves groups of equal rewards out of the
+    # update: their advantage is zero, so only their part of β·KL is lost; "all"
+    config.grpo.temperature = 1.0
+    config.grpo.row_tokens = 128
+    config.grpo.row_multiple = 16
+    config.grpo.max_logp_gap = 1e-2  # nats; a sampler that disagrees more is refused
+    config.grpo.optimiser = optimiser(learning_rate=2e-4)
+
+    # rollout.Decoding
+    config.decoding = ConfigDict()
+    config.decoding.slots = 64  # rows decoded together
+    config.decoding.refill_at = 8  # idle rows that let waiting requests in
+    config.decoding.max_new_tokens = 96
+    config.decoding.prompt_tokens = 24
+
+    config.evaluation = ConfigDict()
+    config.evaluation.samples = 8  # N
+    config.evaluation.temperature = 1.0
+    config.evaluation.problems_per_part = 60  # a kill loses at most one part
+    config.evaluation.resamples = 2000  # of the bootstrap over questions
+
+    config.checkpoint = ConfigDict()
+    config.checkpoint.every_s = 2.0  # seconds; a kill loses at most these and one step
+    config.checkpoint.keep = 2
+
+    # Rows of the pool drawn in the report's map of fingerprint space.
+    config.report = ConfigDict()
+    config.report.map_rows = 3000
+    return config
+
+
+def optimiser(*, learning_rate: float) -> ConfigDict:
+    """AdamW with the warm-up of the specification and a constant rate."""
+    config = ConfigDict()
+    config.name = "adamw"
+    config.learning_rate = learning_rate
+    config.warmup_share = 0.03  # of all steps
+    config.final_share = 1.0  # last rate as a share of the peak
+    config.b1 = 0.9
+    config.b2 = 0.95
+    config.eps = 1e-8
+    config.weight_decay = 0.0
+    config.clip_norm = 1.0  # global gradient norm
+    return config

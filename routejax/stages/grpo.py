@@ -1,0 +1,211 @@
+"""Stage `grpo`: reinforcement learning of an arm's student from its SFT weights."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import grain
+import jax.numpy as jnp
+import numpy as np
+
+from routejax import checkpoints, grpo, loop, update
+from routejax.envs import Problem
+from routejax.errors import UserError
+from routejax.models import Params, Student
+from routejax.rollout import Rollout, rollout
+from routejax.scoring import score
+from routejax.stages.pool import read_problems
+from routejax.stages.run import Run
+from routejax.stages.sft import finish, fit
+from routejax.workdir import content_hash, stage, write
+
+RolloutFn = Callable[[Params, Sequence[Problem], int], Rollout]
+
+
+class Rollouts:
+    """Batches of judged samples under the current parameters; a `loop.Source`."""
+
+    def __init__(
+        self,
+        problems: Sequence[Problem],
+        roll: RolloutFn,
+        student: Student,
+        reference: Params,
+        *,
+        preset: grpo.Preset,
+        seed: int,
+        prompts: int,
+        groups: str,
+        temperature: float,
+        row_tokens: int,
+        row_multiple: int,
+        max_logp_gap: float,
+    ):
+        if groups not in ("mixed", "all"):
+            raise UserError(f"grpo.groups must be 'mixed' or 'all', got {groups!r}")
+        self._problems, self._roll = problems, roll
+        self._student, self._reference = student, reference
+        self._preset, self._groups, self._temperature = preset, groups, temperature
+        self._shape = {"row_tokens": row_tokens, "row_multiple": row_multiple}
+        self._max_gap = max_logp_gap
+        order = grain.MapDataset.range(len(problems)).seed(seed).shuffle()
+        order = order.repeat().batch(prompts)
+        self._order = iter(order.to_iter_dataset(grain.ReadOptions(num_threads=0)))
+
+    def next(self, params: Params, step: int) -> tuple[grpo.Batch, loop.Metrics]:
+        problems = [self._problems[int(i)] for i in next(self._order)]
+        rolled = self._roll(params, problems, step)
+        batch, gap = self._batch(params, rolled)
+        return batch, facts(rolled) | {"logp_gap": gap}
+
+    def state(self) -> dict:
+        return self._order.get_state()
+
+    def restore(self, state: dict) -> None:
+        self._order.set_state(state)
+
+    def _batch(self, params: Params, rolled: Rollout) -> tuple[grpo.Batch, float]:
+        preset = self._preset
+        advantage = grpo.advantages(
+            rolled.rewards,
+            ddof=preset.ddof,
+            eps=preset.eps,
+            divide_by_std=preset.divide_by_std,
+        )
+        trained = grpo.mixed(rolled.rewards) | (self._groups == "all")
+        kept = np.flatnonzero(np.repeat(trained, rolled.rewards.shape[1]))
+        batch, packed = grpo.batch(
+            [rolled.examples[n] for n in kept],
+            advantage.reshape(-1)[kept],
+            preset=preset,
+            samples=rolled.rewards.size,
+            tokens=int(rolled.lengths.sum()),
+            **self._shape,
+        )
+        sampled = np.zeros(packed.tokens.shape, np.float32)
+        for place, n in enumerate(kept):
+            here = packed.response & (packed.example == place)
+            sampled[here] = rolled.logps[n, : rolled.lengths[n]]
+        batch = batch._replace(
+            old_logps=jnp.asarray(sampled),
+            ref_logps=self._score(self._reference, batch),
+        )
+        gap = jnp.abs(self._score(params, batch) - batch.old_logps)
+        return batch, self._checked(
+            float(jnp.max(jnp.where(batch.weights > 0, gap, 0)))
+        )
+
+    def _score(self, params: Params, batch: grpo.Batch):
+        return score(self._student, params, batch.rows, self._temperature).logps
+
+    def _checked(self, gap: float) -> float:
+        if not gap <= self._max_gap:
+            raise UserError(
+                f"sampler and trainer disagree by {gap:.3g} nats on a sampled token; "
+                f"grpo.max_logp_gap is {self._max_gap}. Their gradients would not be of "
+                "the policy that was sampled"
+            )
+        return gap
+
+
+def facts(rolled: Rollout) -> loop.Metrics:
+    """What a step's samples were like; shares are over prompts, by outcome."""
+    solved = rolled.rewards.sum(1)
+    group = rolled.rewards.shape[1]
+    return {
+        "reward": float(rolled.rewards.mean()),
+        "all_fail": float(np.mean(solved == 0)),
+        "mixed": float(np.mean((solved > 0) & (solved < group))),
+        "all_correct": float(np.mean(solved == group)),
+        "length": float(rolled.lengths.mean()),
+        "truncated": float(rolled.truncated.mean()),
+        "unparsed": float(np.mean([v.status != "answered" for v in rolled.verdicts])),
+        "sampler_steps": rolled.steps,
+    }
+
+
+def train(run: Run, arm: str, seed: int, inputs: dict[str, str]) -> str:
+    """SHA-256 of the weights after RL, which are in `grpo/weights`.
+
+    `inputs` has the hashes of the SFT weights, the problems and the tokenizer.
+    """
+    key = {
+        "code": run.code,
+        "seed": seed,
+        **inputs,
+        **{k: run.config[k] for k in ("student", "grpo", "decoding")},
+    }
+    folder = run.arm(arm, seed) / "grpo"
+    stage(folder, key, lambda at: _train(run, arm, seed, inputs["weights"], at))
+    return (folder / "weights.sha256").read_text()
+
+
+def _train(run: Run, arm: str, seed: int, weights: str, folder: Path) -> None:
+    settings = dict(run.config["grpo"])
+    rules, steps = settings.pop("optimiser"), settings.pop("steps")
+    samples, beta = settings.pop("samples"), settings.pop("beta")
+    preset = run.preset
+    del settings["preset"]
+    problems = read_problems(run.root / "pool" / "problems_rl.json")
+    reference = checkpoints.load_weights(
+        run.arm(arm, seed) / "sft" / "weights", run.student.init(seed), weights
+    )
+    roll = functools.partial(
+        _roll, run, samples=samples, seed=seed, temperature=settings["temperature"]
+    )
+    source = Rollouts(
+        problems, roll, run.student, reference, preset=preset, seed=seed, **settings
+    )
+    optimiser = update.optimiser(steps=steps, **rules)
+    params = fit(
+        run,
+        folder,
+        f"{arm} seed {seed} grpo",
+        update.start(reference, optimiser),
+        source,
+        grpo.loss(
+            run.student,
+            preset,
+            beta=beta,
+            temperature=settings["temperature"],
+            on_policy=True,
+        ),
+        optimiser,
+        steps,
+        ("reward", "mixed", "kl"),
+    )
+    if checkpoints.weights_hash(reference) != weights:
+        raise RuntimeError("the reference parameters changed during training")
+    recipe = {
+        "seed": seed,
+        "steps": steps,
+        "problems": content_hash([problem.id for problem in problems]),
+        "settings": run.config["grpo"],
+        "decoding": run.config["decoding"],
+    }
+    finish(folder, params, recipe)
+
+
+def _roll(
+    run: Run,
+    params: Params,
+    problems: Sequence[Problem],
+    step: int,
+    *,
+    samples: int,
+    seed: int,
+    temperature: float,
+) -> Rollout:
+    return rollout(
+        run.student,
+        params,
+        run.tokenizer,
+        problems,
+        samples=samples,
+        seed=seed,
+        step=step,
+        decoding=run.decoding(temperature),
+    )

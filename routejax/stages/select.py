@@ -1,0 +1,195 @@
+"""Stages `fingerprint` and `select`: the pool as numbers, and each arm's rows of it."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from jaxtyping import Float
+
+from routejax import fingerprints, pools, selection, spans
+from routejax.errors import UserError
+from routejax.progress import track
+from routejax.stages.pool import TESTBED
+from routejax.stages.run import Run
+from routejax.workdir import read_json, stage, write, write_json, write_parquet
+
+_EXTRA = ("routejax_rank", "routejax_cluster", "routejax_distance")
+
+
+def eligible_pool(run: Run) -> pa.Table:
+    """The rows that may be selected, in pool order."""
+    table = pools.read_pool(run.root / "pool" / "pool.parquet")
+    return pools.eligible(table, pools.TESTBEDS[TESTBED])[0]
+
+
+def fingerprint(run: Run, pool: dict[str, str]) -> dict[str, str]:
+    """Hash of `features.npy`, float32 [N, D], one row per eligible row of the pool."""
+    inputs = {
+        "code": run.code,
+        "pool": pool["pool.parquet"],
+        "family": run.config["selection"]["family"],
+    }
+
+    def work(folder: Path) -> None:
+        table = eligible_pool(run)
+        texts = [spans.split(r).reasoning or "" for r in table["response"].to_pylist()]
+        with track(run.console, "fingerprint", len(texts), "traces") as progress:
+            features = fingerprints.fingerprints(texts, inputs["family"], progress)
+        write(folder / "features.npy", _npy(features))
+
+    return stage(run.root / "fingerprint", inputs, work)
+
+
+def select(run: Run, pool: dict[str, str], features: dict[str, str]) -> dict[str, str]:
+    """Hashes of `<arm>.parquet` and `<arm>.json` for every arm.
+
+    The Parquet file has the pool's own columns and, per row, its rank in its cluster,
+    its cluster and the distance it was chosen by. The JSON is the manifest with spread
+    and coverage of the selection. `plane.json` is the map of the pool.
+    """
+    inputs = {
+        "code": run.code,
+        "pool": pool["pool.parquet"],
+        "features": features["features.npy"],
+        "selection": run.config["selection"],
+        "arms": run.config["arms"],
+        "report": run.config["report"],
+    }
+    return stage(
+        run.root / "select", inputs, lambda folder: _select(run, folder, inputs)
+    )
+
+
+def _select(run: Run, folder: Path, inputs: dict[str, Any]) -> None:
+    settings = dict(run.config["selection"])
+    table = eligible_pool(run)
+    features = np.load(run.root / "fingerprint" / "features.npy")
+    family = settings.pop("family")
+    grid = selection.to_grid(_project(features, family, settings))
+    groups = _groups(table, settings.pop("group_by"))
+    arms = run.config["arms"]
+    rejected = read_json(run.root / "pool" / "counts.json")["rejected"]
+    chosen = {}
+    with track(run.console, "select", len(arms), "arms") as progress:
+        for done, arm in enumerate(arms, 1):
+            picked = selection.select(
+                arm,
+                ids=table["id"].to_pylist(),
+                groups=groups,
+                prompt_ids=table["prompt_id"].to_pylist(),
+                phi=grid,
+                **settings,
+            )
+            manifest = selection.manifest(
+                picked,
+                inputs={k: inputs[k] for k in ("pool", "features")}
+                | {"grid": grid.sha256},
+                config=run.config["selection"],
+                rejected=rejected,
+            )
+            manifest |= _geometry(table, features, grid, picked.rows, family)
+            write_parquet(folder / f"{arm}.parquet", _with_choice(table, picked))
+            write_json(folder / f"{arm}.json", manifest)
+            chosen[arm] = picked.rows
+            progress.update(done, arm)
+    write_json(folder / "plane.json", _plane(run, table, grid, chosen))
+
+
+def _project(
+    features: Float[np.ndarray, "N D"], family: str, settings: dict[str, Any]
+) -> Float[np.ndarray, "N R"]:
+    """phi; the binary pattern indicators stay unscaled (paper A.2, step 4)."""
+    patterns = fingerprints.block_slices(family)["pattern"]
+    return selection.project(
+        features,
+        unscaled=patterns.stop - patterns.start,
+        r=settings.pop("r"),
+        seed=settings.pop("projection_seed"),
+    )
+
+
+def _groups(table: pa.Table, group_by: str) -> list[str]:
+    if group_by == "all":
+        return ["all"] * len(table)
+    if group_by == "env":
+        return table["group"].to_pylist()
+    raise UserError(f"selection.group_by must be 'env' or 'all', got {group_by!r}")
+
+
+def _geometry(
+    table: pa.Table,
+    features: Float[np.ndarray, "N D"],
+    grid: selection.Grid,
+    rows: np.ndarray,
+    family: str,
+) -> dict[str, Any]:
+    """Spread per prompt (paper A.4), coverage of the pool, and what was taken."""
+    blocks = fingerprints.block_slices(family)
+    prompts = table["prompt_id"].take(rows).to_pylist()
+    spread = selection.spread(
+        features[rows],
+        prompts,
+        continuous=blocks["continuous"],
+        topology=blocks["topology"],
+        patterns=blocks["pattern"],
+    )
+    coverage = selection.coverage(grid.values, rows)
+    return {
+        "spread": {k: _number(v) for k, v in spread._asdict().items()},
+        "covering_radius": _number(coverage.radius / grid.scale),
+        "mean_nearest_distance": _number(coverage.mean_nearest / grid.scale),
+        "by_env": _shares(table["env"].take(rows)),
+        "by_strategy": _shares(table["strategy"].take(rows)),
+    }
+
+
+def _shares(column: pa.ChunkedArray) -> dict[str, int]:
+    return dict(sorted(Counter(column.to_pylist()).items()))
+
+
+def _number(value: float) -> float | int | None:
+    if isinstance(value, int):
+        return value
+    return None if np.isnan(value) else round(float(value), 6)
+
+
+def _with_choice(table: pa.Table, picked: selection.Selection) -> pa.Table:
+    """The chosen rows in order of id with how each was chosen."""
+    kept = table.take(pa.array(picked.rows))
+    for name, values in zip(
+        _EXTRA, (picked.rank, picked.cluster, picked.distance), strict=True
+    ):
+        kept = kept.append_column(name, pa.array(values))
+    return kept
+
+
+def _plane(
+    run: Run, table: pa.Table, grid: selection.Grid, chosen: dict[str, np.ndarray]
+) -> dict[str, Any]:
+    """A fixed sample of pool rows on the two principal axes, and who chose which."""
+    limit = run.config["report"]["map_rows"]
+    rng = np.random.default_rng(0)
+    shown = np.sort(rng.permutation(len(table))[:limit])
+    xy = selection.principal_plane(grid.values)[shown] / grid.scale
+    place = {int(row): i for i, row in enumerate(shown)}
+    return {
+        "x": np.round(xy[:, 0], 4).tolist(),
+        "y": np.round(xy[:, 1], 4).tolist(),
+        "env": table["env"].take(shown).to_pylist(),
+        "strategy": table["strategy"].take(shown).to_pylist(),
+        "arms": {
+            arm: [place[int(r)] for r in rows if int(r) in place]
+            for arm, rows in chosen.items()
+        },
+    }
+
+
+def _npy(array: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    return buffer.getvalue()
