@@ -1,4 +1,4 @@
-"""Everything that can be set, once, with its unit and reason; recipes state differences.
+"""Everything that can be set, once, with unit and reason; recipes state differences.
 
 A block is the keyword arguments of one function (named at the block). Lists of names
 and numbers are tuples; on the command line `--config.seeds=0,1,2`.

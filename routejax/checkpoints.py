@@ -40,7 +40,7 @@ class Checkpoints:
         return self._manager.latest_step() or 0
 
     def restore(self, like: Any) -> tuple[Any, dict] | None:
-        """The newest state, placed as `like` is, and its record; None if there is none."""
+        """The newest state, placed as `like` is, and its record; None without one."""
         step = self._manager.latest_step()
         if step is None:
             return None
@@ -50,7 +50,7 @@ class Checkpoints:
                 state=ocp.args.StandardRestore(like), record=ocp.args.JsonRestore()
             ),
         )
-        return found.state, found.record
+        return found["state"], found["record"]
 
     def due(self) -> bool:
         """Whether the last save is `every_s` seconds ago."""

@@ -1,7 +1,7 @@
 """Group relative policy optimisation: advantages, the clipped surrogate, the KL term.
 
     J(θ) = mean over prompts of (1/G) Σ_g (1/|y_g|) Σ_t
-           [ min(ρ Â, clip(ρ, 1−ε, 1+ε) Â) − β k3 ]                  (paper A.2, Training)
+           [ min(ρ Â, clip(ρ, 1−ε, 1+ε) Â) − β k3 ]                (paper A.2, Training)
 
 The sums are one weighted sum over tokens, with weights fixed on the host, so splitting
 a step into micro-batches changes neither loss nor gradient. Details that the paper
@@ -97,7 +97,7 @@ def advantages(
     eps: float,
     divide_by_std: bool = True,
 ) -> Float[np.ndarray, "Q G"]:
-    """Rewards standardised within each prompt's group; exactly zero where all are equal.
+    """Rewards standardised within each prompt's group; exactly zero where all equal.
 
     (r − mean) / (std + eps) in float64. Equality is decided by max = min, because the
     mean of equal floats need not be that float.
@@ -120,7 +120,7 @@ def advantages(
     return np.where(mixed(rewards)[:, None], centred, 0.0)
 
 
-def mixed(rewards: Float[np.ndarray, "Q G"]) -> Bool[np.ndarray, "Q"]:
+def mixed(rewards: Float[np.ndarray, "Q G"]) -> Bool[np.ndarray, " Q"]:
     """Groups whose rewards are not all equal: the only ones with an advantage."""
     return rewards.max(1) != rewards.min(1)
 
@@ -185,7 +185,7 @@ def token_weights(
 
 def batch(
     examples: Sequence[Example],
-    advantage: Float[np.ndarray, "n"],
+    advantage: Float[np.ndarray, " n"],
     *,
     preset: Preset,
     samples: int,
@@ -249,7 +249,7 @@ def token_loss(
     beta: float,
     on_policy: bool,
 ) -> tuple[Float[Array, ""], dict[str, Array]]:
-    """−J(θ) of given log-probabilities. Masked tokens cannot reach value or gradient."""
+    """−J(θ) of log-probabilities. Masked tokens cannot reach value or gradient."""
     kept = batch.weights > 0
 
     def safe(x: Float[Array, "B T"]) -> Float[Array, "B T"]:

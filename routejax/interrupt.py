@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C: stop at once where work is atomic, after the step where it is not.
+"""SIGTERM and Ctrl-C: stop at once where work is atomic, else after the step.
 
 A stage that only writes its result at the end may be left anywhere. A training loop
 first finishes and saves its step; it holds the signal back meanwhile.

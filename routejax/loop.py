@@ -54,7 +54,7 @@ def train(
     progress: Stage,
     headline: Iterable[str] = ("loss",),
 ) -> Params:
-    """Parameters after `steps` steps, counted from the newest checkpoint if there is one.
+    """Parameters after `steps` steps, going on from the newest checkpoint.
 
     `headline` names the metrics shown in the progress line.
 

@@ -18,7 +18,7 @@ from routejax.errors import UserError
 
 
 class Example(NamedTuple):
-    """Token ids of one prompt and its response; the response ends with EOS if it ended."""
+    """Token ids of one prompt and its response, with EOS if the response ended."""
 
     prompt: Sequence[int]
     response: Sequence[int]
@@ -78,11 +78,9 @@ def assign(lengths: Sequence[int], row_tokens: int) -> list[list[int]]:
                 f"an example has {length} tokens but a row holds {row_tokens}; "
                 "raise row_tokens or leave the example out"
             )
-        for r, room in enumerate(free):
-            if length <= room:
-                break
-        else:
-            r = len(rows)
+        fitting = (r for r, room in enumerate(free) if length <= room)
+        r = next(fitting, len(rows))
+        if r == len(rows):
             rows.append([])
             free.append(row_tokens)
         rows[r].append(index)

@@ -53,8 +53,8 @@ class Rollout:
     verdicts: Sequence[Verdict]
     rewards: Float[np.ndarray, "Q G"]
     logps: Float[np.ndarray, "N R"]
-    lengths: Int[np.ndarray, "N"]
-    truncated: Bool[np.ndarray, "N"]
+    lengths: Int[np.ndarray, " N"]
+    truncated: Bool[np.ndarray, " N"]
     steps: int
 
 
@@ -121,8 +121,8 @@ def _queue(
         if len(ids) > width:
             raise UserError(
                 f"problem {problems[q].id} ({problems[q].env}) has a prompt of "
-                f"{len(ids)} tokens, the limit is {width}; raise prompt_tokens or leave "
-                "the problem out"
+                f"{len(ids)} tokens, the limit is {width}; raise prompt_tokens or "
+                "leave the problem out"
             )
         padded[q, : len(ids)] = ids
     owner = np.repeat(np.arange(len(prompts), dtype=np.int32), samples)

@@ -36,7 +36,7 @@ class Samples(NamedTuple):
 
     tokens: Int[Array, "N R"]
     logps: Float[Array, "N R"]
-    lengths: Int[Array, "N"]
+    lengths: Int[Array, " N"]
     steps: Int[Array, ""]  # decoding steps the loop took, for throughput figures
 
 
@@ -44,8 +44,8 @@ class Queue(NamedTuple):
     """What to sample: padded prompts, and requests that point to them."""
 
     prompts: Int[Array, "Q P"]  # right-padded
-    prompt_lengths: Int[Array, "Q"]
-    owner: Int[Array, "N"]  # prompt of each request
+    prompt_lengths: Int[Array, " Q"]
+    owner: Int[Array, " N"]  # prompt of each request
     keys: UInt32[Array, "N 2"]  # raw key of each request
 
 
@@ -57,15 +57,15 @@ class _Prefill(NamedTuple):
 class _Loop(NamedTuple):
     cache: tuple[KeyValues, ...]  # [slots J P+R C] per layer
     logits: Float[Array, "slots V"]
-    request: Int[Array, "slots"]  # N where the slot is idle
-    age: Int[Array, "slots"]  # tokens its request has so far
+    request: Int[Array, " slots"]  # N where the slot is idle
+    age: Int[Array, " slots"]  # tokens its request has so far
     waiting: Int[Array, ""]  # first request that has not started
     step: Int[Array, ""]
     out: Samples
 
 
 def request_keys(
-    seed: int, step: int, prompts: Int[np.ndarray, "N"], samples: Int[np.ndarray, "N"]
+    seed: int, step: int, prompts: Int[np.ndarray, " N"], samples: Int[np.ndarray, " N"]
 ) -> UInt32[Array, "N 2"]:
     """Raw keys that are a function of (run seed, step, prompt number, sample index)."""
     return _keys(np.uint32(seed), np.uint32(step), jnp.asarray(prompts), samples)
@@ -236,8 +236,8 @@ def _decode(
 def _draw(
     logits: Float[Array, "slots V"],
     keys: UInt32[Array, "slots 2"],
-    age: Int[Array, "slots"],
-) -> tuple[Int[Array, "slots"], Float[Array, "slots"]]:
+    age: Int[Array, " slots"],
+) -> tuple[Int[Array, " slots"], Float[Array, " slots"]]:
     """One id per row by inverting its cumulative distribution, and its log-probability.
 
     One uniform number a row; the key is folded with the number of the token.

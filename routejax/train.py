@@ -1,4 +1,4 @@
-"""The main job: verified traces → matched selections → SFT → GRPO → evaluation → report.
+"""The main job: traces → matched selections → SFT → GRPO → evaluation → report.
 
     python -m routejax.train --config=configs/rlve.py[:variant] [--workdir=DIR]
         [--config.FIELD=VALUE …]
@@ -10,7 +10,6 @@ to stop (SIGTERM, Ctrl-C) with everything saved, run the same command again.
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -27,7 +26,7 @@ from routejax.errors import UserError
 from routejax.report.terminal import study_table
 from routejax.stages import evaluate, grpo, pool, report, select, sft
 from routejax.stages.run import Run
-from routejax.workdir import content_hash, opened, read_json, write_json
+from routejax.workdir import opened, read_json, write_json
 
 _CONFIG = config_flags.DEFINE_config_file("config", "configs/rlve.py", lock_config=True)
 _WORKDIR = flags.DEFINE_string(

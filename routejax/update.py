@@ -1,4 +1,4 @@
-"""One optimisation step: a loss, its gradient, clipping, a rule. The only user of optax.
+"""One optimisation step: a loss, its gradient, clipping, a rule; the door to optax.
 
 The step is one pure function for supervised and reinforcement learning alike: it knows
 a loss `(params, batch) → (scalar, metrics)` and nothing else. Parameters and Adam state
@@ -114,7 +114,7 @@ def train_step(
         state.params, batch
     )
     updates, opt_state = optimiser.update(gradient, state.optimiser, state.params)
-    params = optax.apply_updates(state.params, updates)
+    params: Any = optax.apply_updates(state.params, updates)
     metrics = metrics | {"loss": value, "grad_norm": optax.global_norm(gradient)}
     return TrainState(params, opt_state, state.step + 1), metrics
 

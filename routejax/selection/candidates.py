@@ -27,10 +27,10 @@ class Candidates(NamedTuple):
         grid: scale and hash of the grid of all rows given; None for float32.
     """
 
-    phi: Num[np.ndarray, "M R"]
+    phi: Num[np.ndarray, "kept R"]
     groups: dict[str, Int64[np.ndarray, "m"]]
-    positions: Int64[np.ndarray, "M"]
-    capped: Int64[np.ndarray, "X"]
+    positions: Int64[np.ndarray, "kept"]
+    capped: Int64[np.ndarray, "capped"]
     grid: Grid | None
 
 

@@ -78,12 +78,9 @@ def select(
         n_init, max_iter, batch, engine: of k-means, see `kmeans`.
 
     Raises:
-        UserError: an unknown method, and what the functions named above raise.
+        UserError: an unknown method or seed, and what those functions raise.
     """
-    if method not in SELECTORS:
-        raise UserError(f"method must be one of {', '.join(SELECTORS)}, got {method!r}")
-    if not 0 <= seed < 2**32:
-        raise UserError(f"seed must be in 0..{2**32 - 1}, got {seed}")
+    _check(method, seed)
     pool = candidates(
         ids, groups, prompt_ids, phi, precision=precision, per_prompt=per_prompt
     )
@@ -106,6 +103,13 @@ def select(
         capped_ids=[ids[int(row)] for row in pool.capped],
         report=asked | settings._asdict() | _counts(pool, budgets, picks),
     )
+
+
+def _check(method: str, seed: int) -> None:
+    if method not in SELECTORS:
+        raise UserError(f"method must be one of {', '.join(SELECTORS)}, got {method!r}")
+    if not 0 <= seed < 2**32:
+        raise UserError(f"seed must be in 0..{2**32 - 1}, got {seed}")
 
 
 def _unit(pool: Candidates) -> int:

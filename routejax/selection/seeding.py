@@ -40,8 +40,8 @@ def _squared_distances(
     rows: Float32[np.ndarray, "N R"],
     columns: Float32[np.ndarray, "R N"],
     norms: Int32[np.ndarray, "N"],
-    candidates: Int64[np.ndarray, "T"],
-) -> Int32[np.ndarray, "T N"]:
+    candidates: Int64[np.ndarray, "trials"],
+) -> Int32[np.ndarray, "trials N"]:
     """Squared distances of the candidates to all rows: integers of at most 2^26."""
     distances = (rows[candidates] @ columns).astype(np.int32)
     distances *= -2

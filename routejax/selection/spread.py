@@ -129,7 +129,7 @@ def _pairwise_distance(rows: Float64[np.ndarray, "m D"]) -> float:
     return total / (len(rows) * (len(rows) - 1) / 2)
 
 
-def _pattern_use(indicators: Float[np.ndarray, "m J"]) -> tuple[float, float]:
+def _pattern_use(indicators: Float[np.ndarray, "m D"]) -> tuple[float, float]:
     """Entropy in bits of the pooled occurrences, and the number of active patterns."""
     counts = indicators.sum(axis=0, dtype=np.float64)
     active = (counts > 0) & (counts * _ACTIVE_SHARE >= len(indicators))

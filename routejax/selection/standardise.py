@@ -123,8 +123,7 @@ def _readable(
     block: Float[np.ndarray, "B D"], *, first_row: int
 ) -> Float64[np.ndarray, "B D"]:
     """The values as float64 multiples of 2^-40, all of them finite and below 2^24."""
-    values = np.asarray(block, np.float32).astype(np.float64)
-    bad: Bool[np.ndarray, "B D"] = ~(np.abs(values) < LIMIT)
+    bad: Bool[np.ndarray, "B D"] = ~(np.abs(block) < LIMIT)
     if bad.any():
         row, column = (int(i) for i in np.argwhere(bad)[0])
         raise UserError(
@@ -132,6 +131,7 @@ def _readable(
             f"{block[row, column]} in row {first_row + row}, column {column}; "
             "mend or leave out that row"
         )
+    values = np.asarray(block, np.float32).astype(np.float64)
     values *= 1 / RESOLUTION
     np.rint(values, out=values)
     values *= RESOLUTION
@@ -139,7 +139,7 @@ def _readable(
 
 
 def _add_digits(
-    totals: Int64[np.ndarray, "L D"],
+    totals: Int64[np.ndarray, "digits D"],
     rest: Float64[np.ndarray, "B D"],
     units: tuple[float, ...],
 ) -> None:
@@ -152,7 +152,9 @@ def _add_digits(
 
 
 def _from_digits(
-    count: int, sums: Int64[np.ndarray, "L D"], squares: Int64[np.ndarray, "M D"]
+    count: int,
+    sums: Int64[np.ndarray, "digits D"],
+    squares: Int64[np.ndarray, "squares D"],
 ) -> Moments:
     """mean = S1/N and variance = (N S2 - S1^2)/N^2, each rounded once to float64."""
     one, two = round(1 / RESOLUTION), round(1 / RESOLUTION**2)

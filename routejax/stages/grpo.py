@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from routejax.scoring import score
 from routejax.stages.pool import read_problems
 from routejax.stages.run import Run
 from routejax.stages.sft import finish, fit
-from routejax.workdir import content_hash, stage, write
+from routejax.workdir import content_hash, stage
 
 RolloutFn = Callable[[Params, Sequence[Problem], int], Rollout]
 
@@ -78,7 +77,7 @@ class Rollouts:
         trained = grpo.mixed(rolled.rewards) | (self._groups == "all")
         kept = np.flatnonzero(np.repeat(trained, rolled.rewards.shape[1]))
         batch, packed = grpo.batch(
-            [rolled.examples[n] for n in kept],
+            [rolled.examples[int(n)] for n in kept],
             advantage.reshape(-1)[kept],
             preset=preset,
             samples=rolled.rewards.size,
@@ -105,8 +104,8 @@ class Rollouts:
         if not gap <= self._max_gap:
             raise UserError(
                 f"sampler and trainer disagree by {gap:.3g} nats on a sampled token; "
-                f"grpo.max_logp_gap is {self._max_gap}. Their gradients would not be of "
-                "the policy that was sampled"
+                f"grpo.max_logp_gap is {self._max_gap}. Their gradients would not be "
+                "of the policy that was sampled"
             )
         return gap
 

@@ -129,13 +129,13 @@ def _require_fit(
         length = len(made.prompt(trace.prompt)) + len(made.response(trace.response))
         if length > limit:
             raise UserError(
-                f"trace {trace.id} ({trace.env}) has {length} tokens, sft.row_tokens is "
-                f"{limit}; lower pool.max_words or raise sft.row_tokens"
+                f"trace {trace.id} ({trace.env}) has {length} tokens, sft.row_tokens "
+                f"is {limit}; lower pool.max_words or raise sft.row_tokens"
             )
     for problem in (p for drawn in problems.values() for p in drawn):
         length = len(made.prompt(problem.prompt))
         if length > width:
             raise UserError(
-                f"problem {problem.id} ({problem.env}) has a prompt of {length} tokens, "
-                f"decoding.prompt_tokens is {width}; raise it"
+                f"problem {problem.id} ({problem.env}) has a prompt of {length} "
+                f"tokens, decoding.prompt_tokens is {width}; raise it"
             )

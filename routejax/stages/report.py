@@ -132,9 +132,9 @@ def _require_matched(run: Run, arms: Mapping[str, Any]) -> None:
             pairs = zip(_recipes(run, first), _recipes(run, other), strict=True)
             unequal = [line for a, b in pairs for line in differences(a, b)]
             raise UserError(
-                f"arms {first} and {other} did not follow one recipe, so they cannot be "
-                f"compared: {'; '.join(unequal[:5])}. Delete {run.root / 'arms'} and run "
-                "again"
+                f"arms {first} and {other} did not follow one recipe, so they cannot "
+                f"be compared: {'; '.join(unequal[:5])}. Delete {run.root / 'arms'} "
+                "and run again"
             )
 
 

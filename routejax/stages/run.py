@@ -11,8 +11,8 @@ from typing import Any
 from rich.console import Console
 
 from routejax import models
-from routejax.grpo import PRESETS, Preset
 from routejax.errors import UserError
+from routejax.grpo import PRESETS, Preset
 from routejax.models import Student
 from routejax.rollout import Decoding
 from routejax.tokenizer import Tokenizer

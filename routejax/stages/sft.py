@@ -18,7 +18,7 @@ from routejax.workdir import sha256, stage, write, write_json
 
 
 class Examples:
-    """Batches of a fixed number of examples, reshuffled every epoch; a `loop.Source`."""
+    """Batches of a fixed number of examples, reshuffled every epoch: `loop.Source`."""
 
     def __init__(
         self,

@@ -232,3 +232,21 @@ def test_refuses_other_formats():
         render({**results, "schema": 2}, {}, {}, {})
     with pytest.raises(UserError, match="must have a study"):
         render({**results, "study": None}, {}, {}, {})
+
+
+def test_every_figure_and_every_training_curve_is_drawn():
+    page = render(*study_inputs())
+    figures = dict(re.findall(r'<figure id="([^"]+)".*?>(.*?)</figure>', page, re.S))
+    assert list(figures) == [
+        *("scores", "attempts", "difficulty", "solved", "environments", "signal"),
+        *("training", "space", "spread", "composition", "traces", "recipe"),
+        *("provenance", "times"),
+    ]
+    assert figures["training"].count('<div class="panel">') == 6
+    # three arms of three seeds in six panels, and a mean of each arm
+    assert figures["training"].count('class="curve seed"') == 9 * 6
+    assert figures["training"].count('class="curve after"') == 3 * 6
+    # an arm before and after RL in each of four cells
+    assert figures["attempts"].count('class="curve before"') == 3 * 4 + 1
+    assert figures["traces"].count('<details class="trace"') == 3 * 3
+    assert figures["environments"].count('class="heat"') == 3 * (8 * 15 + 5)
