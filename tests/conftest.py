@@ -6,3 +6,75 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 _FLAG = "--xla_force_host_platform_device_count=8"
 if _FLAG not in os.environ.get("XLA_FLAGS", ""):
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_FLAG}".strip()
+
+import jaxtyping
+import numpy as np
+import pytest
+
+# Every annotation of these rooms is checked at each call. The text rooms are left out:
+# their functions run once per sentence, and checking made their tests five times as
+# slow. So is `metrics`, whose doors take anything array-like.
+ROOMS = ("models", "packing", "scoring", "sampler", "rollout", "update", "sft", "grpo")
+CHECKED = [f"routejax.{room}" for room in (*ROOMS, "selection")]
+jaxtyping.install_import_hook(CHECKED, "beartype.beartype")
+
+
+@pytest.fixture(scope="session")
+def student():
+    """One small student for all rooms, so that few shapes are compiled.
+
+    Its width exceeds its vocabulary, which `bigram` needs.
+    """
+    from routejax import models
+
+    return models.create(
+        "llama",
+        vocabulary=24,
+        width=32,
+        layers=2,
+        heads=4,
+        kv_heads=2,
+        head_width=8,
+        mlp_width=48,
+        tied=False,
+    )
+
+
+@pytest.fixture(scope="session")
+def params(student):
+    return student.init(0)
+
+
+@pytest.fixture(scope="session")
+def bigram(student, params):
+    """Parameters of `student` with chosen logits: a function of a table [V V].
+
+    Row i of the table holds the logits after token i. Blocks write nothing into the
+    residual stream, embeddings are one-hot, and the head undoes the final norm.
+    """
+    import jax.numpy as jnp
+
+    size, width = student.config.vocabulary, student.config.width
+    blocks = {
+        index: block
+        | {
+            "attention": block["attention"]
+            | {"out": {"kernel": jnp.zeros_like(block["attention"]["out"]["kernel"])}},
+            "mlp": block["mlp"]
+            | {"down": {"kernel": jnp.zeros_like(block["mlp"]["down"]["kernel"])}},
+        }
+        for index, block in params["blocks"].items()
+    }
+    # The norm of a one-hot row: mean of squares is 1/width.
+    height = (1 / width + student.config.norm_eps) ** -0.5
+
+    def build(table):
+        head = np.zeros((size, width))
+        head[:, :size] = np.asarray(table, np.float64).T / height
+        return params | {
+            "blocks": blocks,
+            "embedding": jnp.eye(size, width),
+            "head": jnp.asarray(head, jnp.float32),
+        }
+
+    return build

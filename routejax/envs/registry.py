@@ -9,14 +9,28 @@ from __future__ import annotations
 import random
 import re
 
-from routejax.envs import ab, brackets, count, countdown, modsum, reverse, sort, walk
+from routejax.envs import (
+    ab,
+    brackets,
+    count,
+    countdown,
+    distinct,
+    fence,
+    modsum,
+    reverse,
+    sort,
+    walk,
+)
 from routejax.envs.problem import DIFFICULTIES, Environment, Problem, Verdict
 from routejax.envs.wording import respond
 from routejax.errors import UserError
 from routejax.spans import split
 from routejax.traces import content_id
 
-_ALL = (sort, modsum, brackets, ab, walk, countdown, count, reverse)
+_ALL = (
+    *(sort, modsum, brackets, ab, walk, countdown, count, reverse),
+    *(distinct, fence),  # variants of sort and walk
+)
 ENVS: dict[str, Environment] = {m.ENVIRONMENT.name: m.ENVIRONMENT for m in _ALL}
 
 LONGEST_ANSWER = 1000  # characters; the longest right answer has fewer than 40

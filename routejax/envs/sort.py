@@ -1,9 +1,12 @@
-"""Sort digits in ascending order: five sorting algorithms, each line one move."""
+"""Sort digits in ascending order: five sorting algorithms, each line one move.
+
+Four of them can also drop copies where digits meet, which is how `distinct` is solved.
+"""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import chain, pairwise
 
 from routejax.envs.problem import Environment, size, spaced, symbols
@@ -26,15 +29,31 @@ def check(config: dict, answer: str) -> bool | None:
     return None if got is None else got == [str(x) for x in sorted(config["items"])]
 
 
+def ascending(items: Iterable[int], distinct: bool) -> list[int]:
+    """The digits in ascending order; each once if they shall be distinct."""
+    return sorted(set(items) if distinct else items)
+
+
+def _without(items: list[int], x: int, distinct: bool) -> list[int]:
+    """The digits after one has been taken; its copies go with it if `distinct`."""
+    if distinct:
+        return [y for y in items if y != x]
+    at = items.index(x)
+    return items[:at] + items[at + 1 :]
+
+
 def _select(
-    items: list[int], pick: Callable[[list[int]], int], say: str, rng: random.Random
+    items: list[int],
+    pick: Callable[[list[int]], int],
+    say: str,
+    rng: random.Random,
+    distinct: bool,
 ) -> tuple[list[int], list[Step]]:
     """The digits in the order in which `pick` takes them, and the steps that say so."""
     rest, taken, steps = list(items), [], []
 
     def line(x: int) -> str:
-        left = list(rest)
-        left.remove(x)
+        left = _without(rest, x, distinct)
         start, more = say.split("|")
         return start.format(x) + (more.format(spaced(left)) if left else "") + "."
 
@@ -42,30 +61,33 @@ def _select(
         best = pick(rest)
         others = [x for x in rest if x != best]
         steps.append(Step(line(best), line(rng.choice(others)) if others else None))
-        rest.remove(best)
+        rest = _without(rest, best, distinct)
         taken.append(best)
     return taken, steps
 
 
-def _smallest(config: dict, rng: random.Random) -> Work:
+def smallest(config: dict, rng: random.Random, distinct: bool = False) -> Work:
+    """Take the smallest again and again."""
     say = rng.choice(("{}|, remaining {}", "{}| leaves {}"))
-    taken, steps = _select(config["items"], min, say, rng)
+    taken, steps = _select(config["items"], min, say, rng, distinct)
     return Work(steps, spaced(taken))
 
 
-def _largest(config: dict, rng: random.Random) -> Work:
+def largest(config: dict, rng: random.Random, distinct: bool = False) -> Work:
+    """Take the largest again and again, and read backward."""
     say = rng.choice(("So {}| after {}", "Then {}| after {}"))
-    taken, steps = _select(config["items"], max, say, rng)
+    taken, steps = _select(config["items"], max, say, rng, distinct)
     return Work(steps, spaced(taken[::-1]))
 
 
-def _insert(config: dict, rng: random.Random) -> Work:
+def insert(config: dict, rng: random.Random, distinct: bool = False) -> Work:
+    """Insert one digit after the other."""
     say = rng.choice(("{} gives {}.", "{} makes {}."))
     done: list[int] = []
     steps = []
     for x in config["items"]:
         places = [[*done[:i], x, *done[i:]] for i in range(len(done) + 1)]
-        done = sorted([*done, x])
+        done = ascending([*done, x], distinct)
         bad = [say.format(x, spaced(p)) for p in places if p != done]
         steps.append(
             Step(say.format(x, spaced(done)), rng.choice(bad) if bad else None)
@@ -73,7 +95,7 @@ def _insert(config: dict, rng: random.Random) -> Work:
     return Work(steps, spaced(done))
 
 
-def _disorder(run: list[int], rng: random.Random) -> list[int] | None:
+def disorder(run: list[int], rng: random.Random) -> list[int] | None:
     """The run with two unequal neighbours swapped, if it has such."""
     at = [i for i, (a, b) in enumerate(pairwise(run)) if a != b]
     if not at:
@@ -82,16 +104,17 @@ def _disorder(run: list[int], rng: random.Random) -> list[int] | None:
     return [*run[:i], run[i + 1], run[i], *run[i + 2 :]]
 
 
-def _merge(config: dict, rng: random.Random) -> Work:
+def merge(config: dict, rng: random.Random, distinct: bool = False) -> Work:
+    """Merge neighbouring runs until one is left."""
     say = rng.choice(("Merge: {}.", "So {}."))
     runs = [[x] for x in config["items"]]
     steps = []
     while len(runs) > 1:
         pairs = [runs[i : i + 2] for i in range(0, len(runs), 2)]
-        runs = [sorted(chain.from_iterable(pair)) for pair in pairs]
+        runs = [ascending(chain.from_iterable(pair), distinct) for pair in pairs]
         bad = list(runs)
         for i, run in enumerate(runs):
-            if other := _disorder(run, rng):
+            if other := disorder(run, rng):
                 bad[i] = other
                 break
         wrong = say.format(", ".join(map(spaced, bad))) if bad != runs else None
@@ -106,7 +129,7 @@ def _bubble(config: dict, rng: random.Random) -> Work:
     while not steps or now != sorted(now):
         for i in range(len(now) - 1):
             now[i : i + 2] = sorted(now[i : i + 2])
-        bad = _disorder(now, rng)
+        bad = disorder(now, rng)
         steps.append(
             Step(say.format(spaced(now)), say.format(spaced(bad)) if bad else None)
         )
@@ -124,22 +147,22 @@ def _ascending(config: dict, answer: str) -> str:
 ROUTES = {
     "smallest": Route(
         ("Take the smallest each time.", "List all from the smallest."),
-        _smallest,
+        smallest,
         _descending,
     ),
     "largest": Route(
         ("Go backward from the largest.", "The largest must be last."),
-        _largest,
+        largest,
         _ascending,
     ),
     "insert": Route(
         ("Insert them one by one.", "Build it step by step."),
-        _insert,
+        insert,
         _descending,
     ),
     "merge": Route(
         ("Split into pairs.", "Break down into pairs."),
-        _merge,
+        merge,
         _descending,
         plan="First, sort the pairs. Then merge the pairs.",
     ),

@@ -1,8 +1,12 @@
-"""Walk on a 10 by 10 torus: where does a sequence of moves end?"""
+"""Walk on a 10 by 10 torus: where does a sequence of moves end?
+
+What happens at the border is one argument, `bound`, so that `fence` can share the rest.
+"""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 from routejax.envs.problem import Environment, size, spaced, symbols
 from routejax.envs.route import Route, Step, Work
@@ -11,6 +15,8 @@ SIDE = 10
 MOVES = {"U": (0, 1), "D": (0, -1), "L": (-1, 0), "R": (1, 0)}
 OPPOSITE = {"U": "D", "D": "U", "L": "R", "R": "L"}
 AXES = (("X", "R", "L"), ("Y", "U", "D"))  # name, move that adds, move that takes
+
+Bound = Callable[[int], int]  # a coordinate, perhaps one too far, to one in 0..9
 
 
 def generate(rng: random.Random, difficulty: int) -> tuple[str, dict]:
@@ -23,44 +29,54 @@ def generate(rng: random.Random, difficulty: int) -> tuple[str, dict]:
     )
 
 
-def go(cell: list[int], move: str) -> list[int]:
+def wrap(value: int) -> int:
+    """The coordinate on the torus."""
+    return value % SIDE
+
+
+def go(cell: list[int], move: str, bound: Bound = wrap) -> list[int]:
     """The cell one move further."""
     dx, dy = MOVES[move]
-    return [(cell[0] + dx) % SIDE, (cell[1] + dy) % SIDE]
+    return [bound(cell[0] + dx), bound(cell[1] + dy)]
 
 
-def destination(config: dict) -> list[int]:
+def destination(config: dict, bound: Bound = wrap) -> list[int]:
     """The cell after all moves."""
     cell = config["start"]
     for move in config["moves"]:
-        cell = go(cell, move)
+        cell = go(cell, move, bound)
     return cell
 
 
-def check(config: dict, answer: str) -> bool | None:
+def check(config: dict, answer: str, bound: Bound = wrap) -> bool | None:
     """Whether the answer is the final cell, x then y."""
     got = symbols(answer, "0123456789")
     if got is None or len(got) != 2:
         return None
-    return got == [str(x) for x in destination(config)]
+    return got == [str(x) for x in destination(config, bound)]
 
 
 def _trail(
-    cell: list[int], moves: list[str], say: str, rng: random.Random
+    cell: list[int],
+    moves: list[str],
+    say: str,
+    rng: random.Random,
+    bound: Bound = wrap,
 ) -> tuple[list[int], list[Step]]:
     """The cell after each move; the wrong version goes another way."""
     steps = []
     for move in moves:
-        other = rng.choice([m for m in MOVES if m != move])
-        wrong = say.format(move, spaced(go(cell, other)))
-        cell = go(cell, move)
+        ends = [go(cell, m, bound) for m in MOVES if m != move]
+        cell = go(cell, move, bound)
+        wrong = say.format(move, spaced(rng.choice([e for e in ends if e != cell])))
         steps.append(Step(say.format(move, spaced(cell)), wrong))
     return cell, steps
 
 
-def _path(config: dict, rng: random.Random) -> Work:
+def path(config: dict, rng: random.Random, bound: Bound = wrap) -> Work:
+    """The cell after each move."""
     say = rng.choice(("{} {}.", "{}: {}."))
-    cell, steps = _trail(config["start"], config["moves"], say, rng)
+    cell, steps = _trail(config["start"], config["moves"], say, rng, bound)
     return Work(steps, spaced(cell))
 
 
@@ -70,7 +86,8 @@ def _reversed(config: dict, rng: random.Random) -> Work:
     return Work(steps, spaced(cell))
 
 
-def _axes(config: dict, rng: random.Random) -> Work:
+def axes(config: dict, rng: random.Random, bound: Bound = wrap) -> Work:
+    """Each coordinate alone, through the moves that change it."""
     first, then = rng.choice(
         (("Case {} {}.", "{} {}."), ("The part {} {}.", "{} makes {}."))
     )
@@ -81,13 +98,14 @@ def _axes(config: dict, rng: random.Random) -> Work:
         for move in config["moves"]:
             if move in own:
                 change = 1 if move == own[0] else -1
-                off, value = (value - change) % SIDE, (value + change) % SIDE
+                off, value = bound(value - change), bound(value + change)
                 steps.append(Step(then.format(move, value), then.format(move, off)))
         final.append(value)
     return Work(steps, spaced(final))
 
 
-def _cancel(config: dict, rng: random.Random) -> Work:
+def cancel(config: dict, rng: random.Random) -> Work:
+    """Opposite moves go in pairs; the cell after each of the rest."""
     say = rng.choice(("Cancel {} {}, left with {}.", "{} {} cancel, remaining {}."))
     moves, steps = list(config["moves"]), []
     while True:
@@ -104,7 +122,8 @@ def _cancel(config: dict, rng: random.Random) -> Work:
     return Work(steps + trail, spaced(cell))
 
 
-def _net(config: dict, rng: random.Random) -> Work:
+def net(config: dict, rng: random.Random) -> Work:
+    """Each coordinate from the numbers of its two moves."""
     say = rng.choice(("{} = {} + {} - {} = {}.", "Thus {} = {} + {} - {} = {}."))
     final, steps = [], []
     for (name, more, less), value in zip(AXES, config["start"], strict=True):
@@ -117,7 +136,8 @@ def _net(config: dict, rng: random.Random) -> Work:
     return Work(steps, spaced(final))
 
 
-def _by_count(config: dict, answer: str) -> str:
+def by_count(config: dict, answer: str) -> str:
+    """Each coordinate from the numbers of its two moves."""
     parts = []
     for (_, more, less), value in zip(AXES, config["start"], strict=True):
         up, down = config["moves"].count(more), config["moves"].count(less)
@@ -125,34 +145,35 @@ def _by_count(config: dict, answer: str) -> str:
     return f"{', '.join(parts)}."
 
 
-def _by_path(config: dict, answer: str) -> str:
+def by_path(config: dict, answer: str, bound: Bound = wrap) -> str:
+    """The cell after each move."""
     cells, cell = [], config["start"]
     for move in config["moves"]:
-        cell = go(cell, move)
+        cell = go(cell, move, bound)
         cells.append(spaced(cell))
     return f"{', '.join(cells)}."
 
 
 ROUTES = {
-    "path": Route(("Run from the start.", "Run step by step."), _path, _by_count),
+    "path": Route(("Run from the start.", "Run step by step."), path, by_count),
     "reversed": Route(
-        ("Go backward from the right.", "Start at the end."), _reversed, _by_count
+        ("Go backward from the right.", "Start at the end."), _reversed, by_count
     ),
     "axes": Route(
         ("Split into X and Y.", "Break down into X and Y."),
-        _axes,
-        _by_path,
+        axes,
+        by_path,
         plan="First, compute X. Then compute Y.",
     ),
     "cancel": Route(
         ("Notice that pairs cancel.", "The trick is that pairs cancel."),
-        _cancel,
-        _by_count,
+        cancel,
+        by_count,
     ),
     "net": Route(
         ("Calculate from the count.", "Compute by count."),
-        _net,
-        _by_path,
+        net,
+        by_path,
     ),
 }
 

@@ -28,6 +28,7 @@ def answered(problem):
 def test_what_exists():
     assert list(ENVS) == [
         *("sort", "modsum", "brackets", "ab", "walk", "countdown", "count", "reverse"),
+        *("distinct", "fence"),
     ]
     for name, env in ENVS.items():
         assert env.name == name

@@ -7,7 +7,9 @@ from itertools import combinations
 import pytest
 
 from routejax.envs import DIFFICULTIES, ENVS, judge, make_problem, write_trace
+from routejax.envs.fence import stop
 from routejax.envs.pool import words
+from routejax.envs.walk import destination
 from routejax.envs.wording import CHECKS, CORRECTIONS, respond
 
 ROUTES = [(env, route) for env in ENVS for route in ENVS[env].routes]
@@ -92,7 +94,8 @@ def falsehoods(env, text):
 
 ARITHMETIC = [
     *(("modsum", route) for route in ("left", "right", "pairs", "halves")),
-    *(("walk", "net"), ("countdown", "guess"), ("countdown", "greedy")),
+    *(("walk", "net"), ("fence", "net")),
+    *(("countdown", "guess"), ("countdown", "greedy")),
 ]
 
 
@@ -127,7 +130,17 @@ SECOND_COMPUTATIONS = {
     "modsum": lambda said, c: int(said[-1]) == sum(c["items"]) % 7,
     "countdown": lambda said, c: int(said[-1]) == c["target"],
     "count": lambda said, c: int(said[-1]) == c["items"].count(c["letter"]),
+    "distinct": lambda said, c: (
+        sorted(said, key=int) == [str(x) for x in sorted(set(c["items"]))]
+    ),
+    "walk": lambda said, c: _ends_at(said, destination(c)),
+    "fence": lambda said, c: _ends_at(said, destination(c, stop)),
 }
+
+
+def _ends_at(said, cell):
+    """By path, where the last cell ends it; or by count, with one sum for X and Y."""
+    return [str(x) for x in cell] in (said[-2:], said[3::4])
 
 
 @pytest.mark.parametrize("env", list(SECOND_COMPUTATIONS))
@@ -174,6 +187,38 @@ def test_one_move_has_several_wordings(env, route):
     texts = {write_trace(problem, route, "plain", seed) for seed in range(30)}
     assert len(texts) >= 4
     assert write_trace(problem, route, "plain", 3) in texts
+
+
+PARENTS = {"distinct": "sort", "fence": "walk"}
+
+
+def _language(envs):
+    """The words of all prompts and responses of some environments."""
+    found = set()
+    for env, route in ROUTES:
+        for seed in range(30 if env in envs else 0):
+            problem = make_problem(env, DIFFICULTIES[seed % 15], seed)
+            for manner in ENVS[env].routes[route].manners:
+                text = write_trace(problem, route, manner, seed)
+                found |= set(re.findall(r"\w+|[^\w\s]", f"{problem.prompt} {text}"))
+    return found
+
+
+def test_a_variant_adds_one_word_to_the_language():
+    known = _language([env for env in ENVS if env not in PARENTS])
+    assert _language(["distinct"]) - known == {"distinct"}
+    assert _language(["fence"]) - known == {"fenced"}
+
+
+@pytest.mark.parametrize("env", list(PARENTS))
+def test_a_variants_prompt_is_its_parents_with_one_word_more(env):
+    for seed in range(20):
+        ours = make_problem(env, 5, seed)
+        ours_words = re.findall(r"\w+|:", ours.prompt)
+        parent_words = re.findall(r"\w+|:", make_problem(PARENTS[env], 5, seed).prompt)
+        assert len(ours_words) == len(parent_words) + 1
+        assert ours_words[0] == parent_words[0]
+        assert ours_words[1] not in parent_words
 
 
 def test_the_language_is_small_and_the_texts_short():

@@ -10,6 +10,7 @@ from routejax.envs.ab import ALPHABET, final_state, simulate
 from routejax.envs.ab import check as check_ab
 from routejax.envs.brackets import check as check_brackets
 from routejax.envs.countdown import check as check_countdown
+from routejax.envs.distinct import check as check_distinct
 
 
 def texts(alphabet, lengths):
@@ -131,10 +132,24 @@ def oracle_modsum(config):
     return str(clock)
 
 
+def oracle_distinct(config):
+    return " ".join(digit for digit in "0123456789" if int(digit) in config["items"])
+
+
+TURN = {"R": 1, "U": 1j, "L": -1, "D": -1j}
+GRID = {complex(x, y) for x in range(10) for y in range(10)}
+
+
 def oracle_walk(config):
-    turn = {"R": 1, "U": 1j, "L": -1, "D": -1j}
-    cell = complex(*config["start"]) + sum(turn[m] for m in config["moves"])
+    cell = complex(*config["start"]) + sum(TURN[m] for m in config["moves"])
     return f"{int(cell.real) % 10} {int(cell.imag) % 10}"
+
+
+def oracle_fence(config):
+    cell = complex(*config["start"])
+    for move in config["moves"]:
+        cell += TURN[move] if cell + TURN[move] in GRID else 0
+    return f"{int(cell.real)} {int(cell.imag)}"
 
 
 def oracle_count(config):
@@ -145,14 +160,19 @@ def oracle_reverse(config):
     return " ".join(reversed(config["items"]))
 
 
+CELLS = [f"{x} {y}" for x in range(10) for y in range(10)]
+
+
 @pytest.mark.parametrize(
     ("env", "oracle", "candidates"),
     [
         ("sort", oracle_sort, None),
+        ("distinct", oracle_distinct, None),
         ("reverse", oracle_reverse, None),
         ("modsum", oracle_modsum, [str(n) for n in range(7)]),
         ("count", oracle_count, [str(n) for n in range(20)]),
-        ("walk", oracle_walk, [f"{x} {y}" for x in range(10) for y in range(10)]),
+        ("walk", oracle_walk, CELLS),
+        ("fence", oracle_fence, CELLS),
     ],
 )
 def test_exactly_the_oracles_answer_is_accepted(env, oracle, candidates):
@@ -161,14 +181,55 @@ def test_exactly_the_oracles_answer_is_accepted(env, oracle, candidates):
         expected = oracle(problem.config)
         tried = candidates
         if tried is None:
-            orders = itertools.permutations(problem.config["items"])
-            tried = sorted({" ".join(map(str, order)) for order in orders})
+            items = list(map(str, problem.config["items"]))
+            orders = (itertools.permutations(items, n + 1) for n in range(len(items)))
+            tried = sorted(set(map(" ".join, itertools.chain.from_iterable(orders))))
         assert expected in tried
         right = [t for t in tried if ENVS[env].check(problem.config, t)]
         assert right == [expected]
 
 
-@pytest.mark.parametrize("env", ["sort", "reverse", "brackets", "ab"])
+def test_distinct_accepts_exactly_the_oracles_answer_for_every_three_digits():
+    for items in itertools.product(range(4), repeat=3):
+        config = {"items": list(items)}
+        right = [t for t in texts("0123", range(4)) if check_distinct(config, t)]
+        assert right == [oracle_distinct(config)]
+
+
+def test_fence_ends_where_the_oracle_does_from_every_cell_near_the_fence():
+    for x, y in itertools.product((0, 1, 8, 9), repeat=2):
+        for moves in itertools.product("UDLR", repeat=4):
+            config = {"start": [x, y], "moves": list(moves)}
+            assert ENVS["fence"].check(config, oracle_fence(config)) is True
+
+
+@pytest.mark.parametrize(
+    ("env", "config", "answer"),
+    [
+        ("distinct", {"items": [3, 1, 3, 5]}, "1 3 5"),
+        ("distinct", {"items": [2, 2, 0, 2]}, "0 2"),
+        ("fence", {"start": [3, 4], "moves": ["U", "R", "R"]}, "5 5"),
+        # Two moves stop at x = 9, so one back gives 8; on the torus it gives 0.
+        ("fence", {"start": [9, 0], "moves": ["R", "R", "D", "L"]}, "8 0"),
+    ],
+)
+def test_variants_worked_by_hand(env, config, answer):
+    assert ENVS[env].check(config, answer) is True
+
+
+@pytest.mark.parametrize(
+    ("env", "parent"), [("distinct", oracle_sort), ("fence", oracle_walk)]
+)
+@pytest.mark.parametrize("difficulty", [1, 5])
+def test_the_parents_answer_to_a_variant_is_often_right_and_often_wrong(
+    env, parent, difficulty
+):
+    problems = [make_problem(env, difficulty, seed) for seed in range(400)]
+    right = sum(ENVS[env].check(p.config, parent(p.config)) is True for p in problems)
+    assert 80 < right < 340
+
+
+@pytest.mark.parametrize("env", ["sort", "distinct", "reverse", "brackets", "ab"])
 def test_a_foreign_symbol_is_unparsed_and_a_missing_one_is_wrong(env):
     for seed in range(20):
         problem = make_problem(env, 6, seed)
@@ -176,5 +237,5 @@ def test_a_foreign_symbol_is_unparsed_and_a_missing_one_is_wrong(env):
         assert check(config, "7x") is None
         assert check(config, "1, 2") is None
         assert check(config, "\u00e9") is None
-        symbol = {"sort": "1", "reverse": "F", "brackets": ")", "ab": "A#"}[env]
+        symbol = {"reverse": "F", "brackets": ")", "ab": "A#"}.get(env, "1")
         assert check(config, " ".join([symbol] * 20)) is False
