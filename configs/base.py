@@ -97,10 +97,10 @@ def base() -> ConfigDict:
     config.grpo.temperature = 1.0
     config.grpo.row_tokens = 128
     config.grpo.row_multiple = 16
-    config.grpo.max_logp_gap = 1e-2  # nats; a sampler that disagrees more is refused
+    config.grpo.max_logp_gap = 1e-2  # nats between sampler and trainer; more stops
     config.grpo.optimiser = optimiser(learning_rate=2e-4)
     config.grpo.optimiser.final_share = 0.2
-    # Rewards of 256 samples are noisy: with 0.95 the same rate drifts and gains nothing.
+    # Rewards of 256 samples are noisy: with 0.95 the policy drifts and gains nothing.
     config.grpo.optimiser.b2 = 0.99
 
     # rollout.Decoding

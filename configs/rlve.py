@@ -37,24 +37,38 @@ def local(config: ConfigDict) -> None:
 
 
 def smoke(config: ConfigDict) -> None:
-    """Every stage and both arms in about a minute; the numbers mean nothing."""
-    config.pool.prompts_per_cell = 4
-    config.pool.traces_per_prompt = 3
-    config.problems.rl_per_cell = 2
-    config.problems.evaluation_per_cell = 1
-    config.tokenizer.size = 448
-    config.selection.n = 120
+    """Every stage and both arms in a minute: two easy environments, short traces.
+
+    Large enough that some samples are right, so that RL has mixed groups and moves the
+    weights; the numbers mean nothing. Shapes are few, because most of the minute goes
+    into compiling.
+    """
+    config.envs.sft = ("modsum", "count")
+    config.envs.rl = (*config.envs.sft, "sort")
+    config.envs.evaluation = config.envs.rl
+    config.difficulties.sft = (1, 2)
+    config.difficulties.rl = (1, 3)
+    config.difficulties.evaluation = (1, 4)
+    config.pool.prompts_per_cell = 50
+    config.pool.traces_per_prompt = 4
+    config.pool.max_words = 38
+    config.problems.rl_per_cell = 4
+    config.problems.evaluation_per_cell = 4
+    config.tokenizer.size = 160
+    config.selection.n = 128
     config.student.width = 48
     config.student.layers = 2
     config.student.heads = 2
     config.student.kv_heads = 1
     config.student.mlp_width = 96
-    config.sft.epochs = 2
-    config.sft.batch_examples = 32
-    config.grpo.steps = 2
-    config.grpo.prompts = 4
+    config.sft.epochs = 10
+    config.sft.batch_examples = 16
+    config.sft.row_multiple = 8
+    config.grpo.steps = 3
+    config.grpo.prompts = 8
     config.grpo.samples = 4
     config.evaluation.samples = 4
+    config.evaluation.problems_per_part = 8  # as many as grpo.prompts: one program
     config.evaluation.resamples = 200
     config.decoding.max_new_tokens = 48
 

@@ -28,9 +28,9 @@ class Checkpoints:
 
     def __init__(self, folder: Path, *, keep: int, every_s: float):
         folder = folder.absolute()
-        for leftover in folder.glob("*.orbax-checkpoint-tmp*"):
-            shutil.rmtree(leftover)
+        _remove_unfinished(folder, "*")
         options = ocp.CheckpointManagerOptions(max_to_keep=keep, create=True)
+        self._folder = folder
         self._manager = ocp.CheckpointManager(folder, options=options)
         self._every_s = every_s
         self._saved_at = time.monotonic()
@@ -63,6 +63,8 @@ class Checkpoints:
             UserError: the disk is full.
         """
         with _disk_errors():
+            self._manager.wait_until_finished()
+            _require_room(self._folder, state)
             self._manager.save(
                 step,
                 args=ocp.args.Composite(
@@ -83,7 +85,13 @@ class Checkpoints:
 
 
 def save_weights(folder: Path, params: Params) -> str:
-    """Writes the parameters alone, replacing what is there; returns their hash."""
+    """Writes the parameters alone, replacing what is there; returns their hash.
+
+    Raises:
+        UserError: the disk is full.
+    """
+    _remove_unfinished(folder.parent, folder.name)
+    _require_room(folder.parent, params)
     with _disk_errors(), ocp.StandardCheckpointer() as writer:
         writer.save(folder.absolute(), params, force=True)
     return weights_hash(params)
@@ -130,6 +138,20 @@ def opened(folder: Path, *, keep: int, every_s: float) -> Iterator[Checkpoints]:
         checkpoints.close()
 
 
+def _remove_unfinished(folder: Path, name: str) -> None:
+    """Removes what a killed save left."""
+    for leftover in folder.glob(f"{name}.orbax-checkpoint-tmp*"):
+        shutil.rmtree(leftover)
+
+
+def _require_room(folder: Path, state: Any) -> None:
+    """Asks before Orbax does, whose threads print pages when a disk fills up."""
+    needed = 2 * sum(leaf.nbytes for leaf in jax.tree.leaves(state))
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise _full(f"{folder} has {free:,} bytes left and {needed:,} may be needed")
+
+
 @contextmanager
 def _disk_errors() -> Iterator[None]:
     """A full disk under Orbax, which reports it as several kinds of exception."""
@@ -138,7 +160,11 @@ def _disk_errors() -> Iterator[None]:
     except (OSError, ValueError, RuntimeError) as error:
         if "No space left" not in str(error) and "RESOURCE_EXHAUSTED" not in str(error):
             raise
-        raise UserError(
-            "the disk is full while saving a checkpoint; free some space and run the "
-            "same command again: it goes on from the last whole checkpoint"
-        ) from error
+        raise _full("no space left on device") from error
+
+
+def _full(detail: str) -> UserError:
+    return UserError(
+        f"the disk is full while saving a checkpoint: {detail}. Free some space and "
+        "run the same command again: it goes on from the last whole checkpoint"
+    )

@@ -134,8 +134,8 @@ def k3(
 ) -> Float[Array, "*shape"]:
     """Low-variance estimate of KL(π_θ ‖ π_ref) per token: expm1(d) − d, d = ref − logp.
 
-    d is cut before exp, so that value and gradient are finite for any log-ratio;
-    expm1 keeps small d exact where exp(d) − d − 1 cancels to zero in float32.
+    d is cut before exp, so that value and gradient are finite for any log-ratio. expm1
+    rounds at the size of d, where exp(d) − d − 1 rounds at that of 1 and loses small d.
     """
     d = jnp.clip(ref_logp - logp, -log_limit, log_limit)
     return jnp.clip(jnp.expm1(d) - d, -limit, limit)
@@ -231,7 +231,8 @@ def loss(
         beta: weight of the KL term.
         temperature: of the sampling; log-probabilities are taken at it.
         on_policy: the batch is used for one update only, so π_old is π_θ: the ratio is
-            one with the right gradient, and `old_logps` are not read.
+            one with the right gradient. `old_logps` then only give `logp_gap`, the
+            largest distance between sampler and trainer.
     """
 
     def objective(params: Params, batch: Batch) -> tuple[Array, dict[str, Array]]:
@@ -264,6 +265,7 @@ def token_loss(
         "kl": jnp.sum(safe(kl)) / total,
         "entropy": jnp.sum(safe(entropy)) / total,
         "clip_share": jnp.sum(kept & clipped) / total,
+        "logp_gap": jnp.max(safe(jnp.abs(logps - batch.old_logps))),
         "trained_tokens": jnp.sum(kept),
     }
     return -jnp.sum(batch.weights * (value - beta * kl)), metrics

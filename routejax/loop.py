@@ -10,18 +10,21 @@ for the times.
 from __future__ import annotations
 
 import json
+import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import jax
 
 from routejax import interrupt
 from routejax.checkpoints import Checkpoints
+from routejax.errors import UserError
 from routejax.models import Params
 from routejax.progress import Stage
-from routejax.update import Loss, Optimiser, TrainState, require_finite, train_step
+from routejax.update import Loss, Optimiser, TrainState, require_sane, train_step
 
 Metrics = dict[str, float]
 
@@ -53,15 +56,20 @@ def train(
     log: Path,
     progress: Stage,
     headline: Iterable[str] = ("loss",),
+    limits: Mapping[str, float] = MappingProxyType({}),
 ) -> Params:
     """Parameters after `steps` steps, going on from the newest checkpoint.
 
-    `headline` names the metrics shown in the progress line.
+    `headline` names the metrics shown in the progress line, `limits` the largest values
+    that metrics may have.
 
     Raises:
-        UserError: a loss or gradient is not finite.
+        UserError: a loss or gradient is not finite, or a metric is over its limit; the
+            step is not saved.
         Interrupted: asked to stop; the step in progress was finished and saved.
     """
+    # Bound to its device, as a restored state is: unbound, step 1 is compiled twice.
+    state = jax.tree.map(lambda x: jax.device_put(x, x.sharding), state)
     found = checkpoints.restore(state)
     if found:
         state, record = found
@@ -75,13 +83,14 @@ def train(
             sampled = time.monotonic()
             state, metrics = train_step(loss, optimiser, state, batch)
             row = facts | {k: float(v) for k, v in jax.device_get(metrics).items()}
-            require_finite(done, row)
+            require_sane(done, row, limits)
             done += 1
             row |= {"batch_s": sampled - began, "step_s": time.monotonic() - began}
             lines.write(json.dumps({"step": done, **row}) + "\n")
             lines.flush()
             progress.update(done, _note(row, headline))
             if done == steps or asked() or checkpoints.due():
+                os.fsync(lines.fileno())  # no checkpoint without its lines
                 checkpoints.save(done, state, {"source": source.state()})
             if asked():
                 break
@@ -89,11 +98,20 @@ def train(
 
 
 def keep_lines(log: Path, done: int) -> None:
-    """Cuts the log after the line of step `done`, also a last line that is half one."""
-    if not log.exists():
-        return
-    lines = log.read_text().splitlines(keepends=True)[:done]
-    log.write_text("".join(line for line in lines if line.endswith("\n")))
+    """Cuts the log after the line of step `done`, also a last line that is half one.
+
+    Raises:
+        UserError: the log has fewer lines than the checkpoint has steps.
+    """
+    lines = log.read_bytes().splitlines(keepends=True) if log.exists() else []
+    kept = [line for line in lines[:done] if line.endswith(b"\n")]
+    if len(kept) < done:
+        raise UserError(
+            f"{log} has {len(kept)} lines but the newest checkpoint is of step {done}; "
+            f"delete {log.parent} and run again to train this stage anew"
+        )
+    if lines:
+        os.truncate(log, sum(map(len, kept)))
 
 
 def _note(row: Metrics, headline: Iterable[str]) -> str:

@@ -40,8 +40,14 @@ def pack(
     """All examples in rows of `row_tokens`; the row count is a multiple of the given.
 
     Raises:
-        UserError: an example does not fit in a row.
+        UserError: an example does not fit in a row, or has no prompt, so that nothing
+            in its row would predict its first response token.
     """
+    for number, example in enumerate(examples):
+        if not len(example.prompt):
+            raise UserError(
+                f"example {number} has no prompt tokens; begin it with BOS at least"
+            )
     rows = assign([len(e.prompt) + len(e.response) for e in examples], row_tokens)
     height = max(1, -(-len(rows) // row_multiple)) * row_multiple
     shape = (height, row_tokens)

@@ -56,11 +56,12 @@ class Stage:
             self._spoke = time.monotonic()
             self._console.print(self._line(note), highlight=False)
 
-    def close(self) -> None:
+    def close(self, end: str = "done") -> None:
+        """`end` is the last word of the stage: done, or stopped."""
         if self._bar:
             self._bar.stop()
         else:
-            self._console.print(self._line("done"), highlight=False)
+            self._console.print(self._line(end), highlight=False)
 
     def _per_second(self) -> float:
         elapsed = max(time.monotonic() - self._began, 1e-9)
@@ -69,7 +70,7 @@ class Stage:
     def _rate(self) -> str:
         rate = self._per_second()
         if 0 < rate < 1:
-            return f"{1 / rate:.1f} s/{self._unit}"
+            return f"{1 / rate:.1f} s/{self._unit.removesuffix('s')}"
         return f"{rate:,.1f} {self._unit}/s"
 
     def _line(self, note: str) -> str:
@@ -85,9 +86,14 @@ class Stage:
 def track(
     console: Console, name: str, total: int, unit: str, done: int = 0
 ) -> Iterator[Stage]:
-    """A stage of `total` units of which `done` are finished already."""
+    """A stage of `total` units of which `done` are finished already.
+
+    `unit` is a plural: "steps".
+    """
     stage = Stage(console, name, total, unit, done)
     try:
         yield stage
-    finally:
-        stage.close()
+    except BaseException:
+        stage.close("stopped")
+        raise
+    stage.close()

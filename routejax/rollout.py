@@ -74,8 +74,14 @@ def rollout(
     The randomness of a sample is a function of (seed, step, problem id, its index).
 
     Raises:
-        UserError: a prompt is longer than `decoding.prompt_tokens`.
+        UserError: a prompt is longer than `decoding.prompt_tokens`, or a temperature
+            is not above zero.
     """
+    if not decoding.temperature > 0:
+        raise UserError(
+            f"temperature must be above 0, got {decoding.temperature}; "
+            "1e-6 takes the likeliest token"
+        )
     prompts = [tokenizer.prompt(problem.prompt) for problem in problems]
     queue = _queue(problems, prompts, samples, seed, step, decoding.prompt_tokens)
     out = sample(

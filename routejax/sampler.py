@@ -21,8 +21,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, UInt32
+from jaxtyping import Array, Float, Int, Integer, UInt32
 
+from routejax.errors import UserError
 from routejax.models import KeyValues, Params, Student
 
 
@@ -65,7 +66,10 @@ class _Loop(NamedTuple):
 
 
 def request_keys(
-    seed: int, step: int, prompts: Int[np.ndarray, " N"], samples: Int[np.ndarray, " N"]
+    seed: int,
+    step: int,
+    prompts: Integer[np.ndarray, " N"],
+    samples: Integer[np.ndarray, " N"],
 ) -> UInt32[Array, "N 2"]:
     """Raw keys that are a function of (run seed, step, prompt number, sample index)."""
     return _keys(np.uint32(seed), np.uint32(step), jnp.asarray(prompts), samples)
@@ -99,7 +103,15 @@ def sample(
         stop_ids: any of these ends a response, and is part of it.
         temperature: > 0; divides the logits.
         refill_at: idle slots that trigger taking in new requests.
+
+    Raises:
+        UserError: a size below one; with `refill_at` 0 no token would ever be drawn.
     """
+    if min(slots, max_new, refill_at) < 1:
+        raise UserError(
+            "slots, max_new and refill_at must be at least 1, "
+            f"got {slots}, {max_new} and {refill_at}"
+        )
     ready = _prefill(student, params, queue)
     state = _start(student, queue, slots, max_new)
     total = queue.owner.shape[0]

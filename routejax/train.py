@@ -10,14 +10,15 @@ to stop (SIGTERM, Ctrl-C) with everything saved, run the same command again.
 
 from __future__ import annotations
 
+import logging
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import jax
-from absl import app, flags, logging
+from absl import app, flags
+from absl import logging as absl_logging
 from ml_collections import ConfigDict, config_flags
 from rich.console import Console
 
@@ -25,22 +26,22 @@ from routejax import interrupt
 from routejax.errors import UserError
 from routejax.report.terminal import study_table
 from routejax.stages import evaluate, grpo, pool, report, select, sft
+from routejax.stages.checks import require_valid
 from routejax.stages.run import Run
-from routejax.workdir import opened, read_json, write_json
+from routejax.workdir import opened
 
 _CONFIG = config_flags.DEFINE_config_file("config", "configs/rlve.py", lock_config=True)
 _WORKDIR = flags.DEFINE_string(
     "workdir", None, "Folder of the run; runs/<config name> if not given."
 )
-T = TypeVar("T")
 
 
 def main(argv: list[str]) -> None:
     if len(argv) > 1:
         raise UserError(f"flags begin with --, got {argv[1]!r}")
-    logging.set_verbosity(logging.WARNING)  # Orbax tells of every file it opens
+    quieten()
     config = plain(_CONFIG.value)
-    require_runnable(config)
+    require_valid(config)
     root = Path(_WORKDIR.value or Path("runs") / config["name"])
     console = Console(soft_wrap=True)
     with opened(root, config):
@@ -53,70 +54,33 @@ def main(argv: list[str]) -> None:
 
 def study(run: Run) -> dict[str, Any]:
     """Every stage of every arm and seed, then the results."""
-    clock = Clock(run.root / "times.json")
-    made = clock("pool", lambda: pool.pool(run))
-    features = clock("fingerprint", lambda: select.fingerprint(run, made))
-    chosen = clock("select", lambda: select.select(run, made, features))
+    made = pool.pool(run)
+    features = select.fingerprint(run, made)
+    chosen = select.select(run, made, features)
     for seed in run.config["seeds"]:
         for arm in run.config["arms"]:
-            train_arm(run, clock, arm, seed, made, chosen)
-    return report.write_results(run, clock.seconds)
+            train_arm(run, arm, seed, made, chosen)
+    return report.write_results(run)
 
 
 def train_arm(
-    run: Run,
-    clock: Clock,
-    arm: str,
-    seed: int,
-    made: Mapping[str, str],
-    chosen: Mapping[str, str],
+    run: Run, arm: str, seed: int, made: Mapping[str, str], chosen: Mapping[str, str]
 ) -> None:
     """SFT, GRPO, and evaluation after each, for one arm and training seed."""
     tokenizer = made["tokenizer.model"]
     rl, questions = made["problems_rl.json"], made["problems_evaluation.json"]
-    name = f"{arm}/{seed}"
 
     rows = {"rows": chosen[f"{arm}.parquet"], "tokenizer": tokenizer}
-    weights = clock(f"{name}/sft", lambda: sft.train(run, arm, seed, rows))
+    weights = sft.train(run, arm, seed, rows)
     start = {"weights": weights, "tokenizer": tokenizer}
     asked = start | {"problems": questions}
-    clock(
-        f"{name}/evaluate_sft", lambda: evaluate.evaluate(run, arm, seed, "sft", asked)
-    )
-    trained = clock(
-        f"{name}/grpo",
-        lambda: grpo.train(run, arm, seed, start | {"problems": rl}),
-    )
-    asked |= {"weights": trained}
-    clock(
-        f"{name}/evaluate_grpo",
-        lambda: evaluate.evaluate(run, arm, seed, "grpo", asked),
-    )
-
-
-class Clock:
-    """Seconds spent in each stage, kept across restarts of a run."""
-
-    def __init__(self, path: Path):
-        self._path = path
-        self.seconds: dict[str, float] = read_json(path) if path.exists() else {}
-
-    def __call__(self, name: str, work: Callable[[], T]) -> T:
-        began = time.monotonic()
-        try:
-            return work()
-        finally:
-            spent = time.monotonic() - began
-            self.seconds[name] = self.seconds.get(name, 0.0) + spent
-            write_json(self._path, self.seconds)
+    evaluate.evaluate(run, arm, seed, "sft", asked)
+    trained = grpo.train(run, arm, seed, start | {"problems": rl})
+    evaluate.evaluate(run, arm, seed, "grpo", asked | {"weights": trained})
 
 
 def plain(config: ConfigDict) -> dict[str, Any]:
-    """The config as dicts and tuples; `--config.arms=a,b` becomes two names.
-
-    Raises:
-        UserError: an arm or a seed named twice, or none.
-    """
+    """The config as dicts and tuples; `--config.arms=a,b` becomes two names."""
 
     def value(found: Any) -> Any:
         if isinstance(found, dict):
@@ -126,24 +90,14 @@ def plain(config: ConfigDict) -> dict[str, Any]:
             return tuple(part for group in parts for part in group if part != "")
         return found
 
-    settings = value(config.to_dict())
-    for name in ("arms", "seeds"):
-        given = settings[name]
-        if not given:
-            raise UserError(f"config.{name} is empty; name at least one")
-        twice = sorted({str(one) for one in given if given.count(one) > 1})
-        if twice:
-            raise UserError(f"config.{name} names {', '.join(twice)} twice: {given}")
-    return settings
+    return value(config.to_dict())
 
 
-def require_runnable(config: Mapping[str, Any]) -> None:
-    """Refuses a recipe that this machine cannot run, before any work."""
-    if config["needs"]:
-        raise UserError(
-            f"the recipe {config['name']} needs {config['needs']}; "
-            "`configs/rlve.py` (local) and `configs/rlve.py:smoke` run anywhere"
-        )
+def quieten() -> None:
+    """Warnings of libraries stay; what Orbax logs at length it also raises."""
+    absl_logging.set_verbosity(absl_logging.WARNING)
+    for name in ("absl", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def compile_once(root: Path) -> None:
@@ -151,6 +105,8 @@ def compile_once(root: Path) -> None:
     jax.config.update("jax_compilation_cache_dir", str((root / ".compiled").absolute()))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    # XLA's own caches put the folder's path into every key: a moved run would miss.
+    jax.config.update("jax_persistent_cache_enable_xla_caches", "none")
 
 
 def parse(argv: list[str]) -> list[str]:
@@ -160,26 +116,51 @@ def parse(argv: list[str]) -> list[str]:
         UserError: an unknown flag, file, variant or field, or a value of another type.
     """
     try:
-        return flags.FLAGS(argv)
-    except (flags.Error, AttributeError, KeyError, FileNotFoundError) as error:
-        raise UserError(f"{_named(argv, error)}") from error
+        left = flags.FLAGS(argv)
+        _CONFIG.value.keys()  # a file that was not found fails only when it is read
+        return left
+    except (flags.Error, AttributeError, KeyError, TypeError, OSError) as error:
+        raise UserError(_mistake(argv, error)) from error
 
 
-def _named(argv: list[str], error: Exception) -> str:
-    """The mistake, and for an unknown field the names there are at that place."""
-    if isinstance(error, FileNotFoundError):
-        return f"no config file {error.filename}; the recipes are in configs/"
-    if isinstance(error, flags.Error):
-        return str(error).splitlines()[0]
-    overrides = [a[2:].split("=")[0] for a in argv if a.startswith("--config.")]
+def _mistake(argv: list[str], error: BaseException) -> str:
+    """What is wrong with the command line, in one line."""
+    below: BaseException | None = error
+    while below := below.__cause__ or below.__context__:
+        if isinstance(below, UserError) and "\n" not in str(below):
+            return str(below)  # what a config file says about its own variant
+    path = _config_path(argv)
+    if isinstance(error, OSError):
+        return f"no config file {path!r}; the recipes are in configs/"
+    overrides = [a.lstrip("-").partition("=")[0] for a in argv[1:]]
+    config = config_flags.config_flags.ConfigFileFlagParser("config").parse(path)
     for name in overrides:
-        at: Any = _CONFIG.value
-        for part in name.split(".")[1:]:
-            if not isinstance(at, ConfigDict) or part not in at:
-                known = ", ".join(sorted(at)) if isinstance(at, ConfigDict) else "none"
-                return f"unknown field --{name}; there is no {part!r} among: {known}"
-            at = at[part]
-    return str(error)
+        if name.startswith("config.") and (unknown := _unknown(config, name)):
+            return unknown
+    return str(error).splitlines()[0]
+
+
+def _config_path(argv: list[str]) -> str:
+    """Value of the last `--config`, or its default."""
+    path = str(_CONFIG.default)
+    for at, arg in enumerate(argv[1:], 1):
+        name, given, value = arg.lstrip("-").partition("=")
+        if name == "config":
+            path = value if given else "".join(argv[at + 1 : at + 2])
+    return path
+
+
+def _unknown(config: Any, name: str) -> str | None:
+    """For a field that does not exist, the names there are at that place."""
+    at = config
+    for part in name.split(".")[1:]:
+        if not isinstance(at, ConfigDict):
+            return f"unknown field --{name}: {part!r} is asked of a value, {at!r}"
+        if part not in at:
+            names = ", ".join(sorted(at))
+            return f"unknown field --{name}: there is no {part!r} among: {names}"
+        at = at[part]
+    return None
 
 
 def run_program() -> int:

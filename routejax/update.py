@@ -8,7 +8,7 @@ are float32 masters, because at learning rates near 1e-6 bfloat16 weights lose u
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -115,21 +115,29 @@ def train_step(
     )
     updates, opt_state = optimiser.update(gradient, state.optimiser, state.params)
     params: Any = optax.apply_updates(state.params, updates)
-    metrics = metrics | {"loss": value, "grad_norm": optax.global_norm(gradient)}
+    metrics = metrics | {"loss": value, "grad_norm": optax.tree.norm(gradient)}
     return TrainState(params, opt_state, state.step + 1), metrics
 
 
-def require_finite(step: int, metrics: dict[str, float]) -> None:
-    """Refuses to go on from a step whose loss or gradient is not finite.
+def require_sane(
+    step: int, metrics: Mapping[str, float], limits: Mapping[str, float]
+) -> None:
+    """Refuses to go on from a step that cannot be trusted.
 
     Raises:
-        UserError: naming the step and the metrics.
+        UserError: loss or gradient is not finite, or a metric is over its limit.
     """
     for name in ("loss", "grad_norm"):
-        value = metrics[name]
-        if not abs(value) < float("inf"):
+        if not abs(metrics[name]) < float("inf"):
             raise UserError(
-                f"{name} is {value} at step {step}: the run stops before it is saved. "
-                "Lower the learning rate; the last checkpoint is intact. "
-                f"Metrics of the step: {metrics}"
+                f"{name} is {metrics[name]} at step {step}: the run stops before it is "
+                "saved. Lower the learning rate; the last checkpoint is intact. "
+                f"Metrics of the step: {dict(metrics)}"
+            )
+    for name, limit in limits.items():
+        if not metrics[name] <= limit:
+            raise UserError(
+                f"{name} is {metrics[name]:.4g} at step {step}, its limit is {limit}: "
+                "the run stops before the step is saved. For logp_gap this means that "
+                "the policy that was sampled is not the one that is trained"
             )

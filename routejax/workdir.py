@@ -1,9 +1,9 @@
-"""Everything a run keeps on disk: atomic files, finished stages, and checkpoints.
+"""Everything a run keeps on disk: atomic files, finished stages, and the run's lock.
 
-A stage owns a folder. Its key is a hash of all that decides its outputs: its part of
-the config, the hashes of the files it reads, and the code. A folder with the same key
-and intact outputs is finished; one with the same key and no outputs goes on from its
-checkpoints; one with another key is made anew. Left out: remote file systems, which
+A stage owns a folder. Its inputs are all that decides its outputs: its part of the
+config, the hashes of the files it reads, and the code. A folder with the same inputs
+and intact outputs is finished; one with the same inputs and no outputs goes on from its
+checkpoints; one with other inputs is made anew. Left out: remote file systems, which
 have no rename; checkpoints go through Orbax and may live in a bucket.
 """
 
@@ -15,8 +15,9 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,11 @@ import pyarrow.parquet as pq
 
 from routejax.errors import UserError
 
-_MARK = "stage.json"
-_KEY = "stage.key"
+_MARK = "stage.json"  # written last: what a finished stage left behind
+_INPUTS = "inputs.json"  # written first
+_SECONDS = "seconds.json"  # times differ between runs, so they are no output
+_PASSING = ("checkpoints", "parts")  # folders that only an unfinished stage has
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def sha256(data: bytes) -> str:
@@ -44,7 +48,7 @@ def content_hash(value: Any) -> str:
 
 def code_hash(package: Path = Path(__file__).parent) -> str:
     """SHA-256 over every source file of routejax, by path."""
-    files = sorted(p for p in package.rglob("*") if p.suffix in (".py", ".css"))
+    files = sorted(p for p in package.rglob("*") if p.suffix in (".py", ".css", ".js"))
     return content_hash(
         {str(p.relative_to(package)): sha256(p.read_bytes()) for p in files}
     )
@@ -60,15 +64,16 @@ def write(path: Path, data: bytes | str) -> None:
     temporary = path.with_name(f".{path.name}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            file.write(raw)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        try:
+            with temporary.open("wb") as file:
+                file.write(raw)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise disk_error(error, path) from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -84,12 +89,23 @@ def write_parquet(path: Path, table: pa.Table) -> None:
 
 
 def read_json(path: Path) -> Any:
-    return json.loads(path.read_text())
+    """The value that `write_json` wrote.
+
+    Raises:
+        UserError: the file is not whole.
+    """
+    try:
+        return json.loads(path.read_bytes())
+    except ValueError as error:
+        raise UserError(
+            f"{path} is damaged ({error}); delete {path.parent} and run the same "
+            "command again to make it anew"
+        ) from error
 
 
 def disk_error(error: OSError, path: Path) -> UserError:
     """The error of a failed write, in words a user can act on."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno in _FULL:
         advice = "free some space and run the same command again; nothing is lost"
     else:
         advice = "choose another --workdir or change its permissions"
@@ -121,72 +137,140 @@ def opened(root: Path, config: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def _claim(root: Path, config: Mapping[str, Any]) -> None:
+    """Marks the folder as this config's; free until a stage of another one finished."""
     path = root / "config.json"
-    if not path.exists():
+    if not path.exists() or not any(root.rglob(_MARK)):
         write_json(path, config)
         return
-    changed = list(differences(read_json(path), json.loads(json.dumps(config))))
+    changed = list(differences(read_json(path), as_json(config), ("there", "now")))
     if changed:
         raise UserError(
             f"{root} belongs to a run with another config; it differs in "
-            f"{'; '.join(changed[:5])}{' …' if len(changed) > 5 else ''}. "
-            "Choose another --workdir, or delete this one."
+            f"{_some(changed)}. Choose another --workdir, or delete this one"
         )
 
 
-def differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
-    """Where two trees of JSON differ, one line each."""
+def as_json(value: Any) -> Any:
+    """What `value` is once it has been written and read: tuples become lists."""
+    return json.loads(json.dumps(value))
+
+
+def differences(
+    old: Any, new: Any, names: tuple[str, str], at: str = ""
+) -> Iterator[str]:
+    """Where two trees of JSON differ: "field: 1 <first name>, 2 <second name>"."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted(old.keys() | new.keys()):
-            yield from differences(old.get(key), new.get(key), f"{at}.{key}".strip("."))
+            inner = f"{at}.{key}".strip(".")
+            yield from differences(old.get(key), new.get(key), names, inner)
     elif old != new:
-        yield f"{at}: {old!r} there, {new!r} now"
+        yield f"{at}: {old!r} {names[0]}, {new!r} {names[1]}"
+
+
+def _some(lines: list[str]) -> str:
+    return f"{'; '.join(lines[:5])}{' …' if len(lines) > 5 else ''}"
 
 
 def stage(
-    folder: Path, inputs: Mapping[str, Any], work: Callable[[Path], None]
+    folder: Path,
+    inputs: Mapping[str, Any],
+    work: Callable[[Path], None],
+    say: Callable[[str], None],
 ) -> dict[str, str]:
     """SHA-256 of each output file of the stage, by name; runs `work` if it must.
 
     `work` gets the folder and writes its outputs there; checkpoints go in a folder
     named `checkpoints` and parts of outputs in one named `parts`, which are not outputs
-    and are removed at the end.
+    and are removed at the end. Why something finished is made anew goes to `say`.
+
+    Raises:
+        UserError: the disk is full. What was finished before stays and is found again.
     """
-    key = content_hash(inputs)
-    mark = folder / _MARK
-    if mark.exists():
-        done = read_json(mark)
-        if done["key"] == key and done["outputs"] == _outputs(folder):
-            return done["outputs"]
-        mark.unlink()
-    started = folder / _KEY
-    if not started.exists() or started.read_text() != key:
-        shutil.rmtree(folder, ignore_errors=True)
-        write(started, key)
-    work(folder)
-    for name in ("checkpoints", "parts"):
-        shutil.rmtree(folder / name, ignore_errors=True)
+    mark, known = folder / _MARK, folder / _INPUTS
+    wanted = as_json(inputs)
+    if known.exists():
+        stale = _stale(folder, read_json(known), wanted)
+        if not stale and mark.exists():
+            _sweep(folder, _PASSING)
+            return read_json(mark)["outputs"]
+        if stale:
+            say(f"{folder} {stale}; making it anew")
+            mark.unlink(missing_ok=True)
+            known.unlink()  # before the rest, so that a killed clean-up is seen
+    if not known.exists():
+        _remove(folder)
+        write_json(known, wanted)
+    _sweep(folder, ())
+    _timed(folder, work)
     outputs = _outputs(folder)
-    write_json(mark, {"key": key, "outputs": outputs})
+    write_json(mark, {"outputs": outputs})
+    _sweep(folder, _PASSING)
     return outputs
 
 
-def is_finished(folder: Path, inputs: Mapping[str, Any]) -> bool:
-    """Whether `stage` would return at once."""
+def seconds(folder: Path) -> float:
+    """Time spent in the work of a stage; what a kill cut off is not in it."""
+    path = folder / _SECONDS
+    return read_json(path) if path.exists() else 0.0
+
+
+def _stale(folder: Path, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    """Why what is there cannot stay, or nothing."""
+    other = sorted(k for k in known.keys() | wanted.keys() if _differ(known, wanted, k))
+    if other:
+        return f"was made with other {', '.join(other)} than now"
     mark = folder / _MARK
-    if not mark.exists():
-        return False
-    done = read_json(mark)
-    return done["key"] == content_hash(inputs) and done["outputs"] == _outputs(folder)
+    outputs = read_json(mark)["outputs"] if mark.exists() else {}
+    damaged = [name for name, sha in outputs.items() if _hash(folder / name) != sha]
+    return f"has changed since it was written ({_some(damaged)})" if damaged else ""
+
+
+def _differ(old: Mapping[str, Any], new: Mapping[str, Any], key: str) -> bool:
+    return key not in old or key not in new or old[key] != new[key]
+
+
+def _timed(folder: Path, work: Callable[[Path], None]) -> None:
+    began = time.monotonic()
+    try:
+        work(folder)
+    except OSError as error:
+        if error.errno in _FULL:
+            raise disk_error(error, folder) from error
+        raise
+    finally:
+        spent = seconds(folder) + time.monotonic() - began
+        with suppress(UserError):  # an error of the work is the one to tell
+            write_json(folder / _SECONDS, spent)
 
 
 def _outputs(folder: Path) -> dict[str, str]:
-    files = (
-        p
-        for p in folder.iterdir()
-        if p.is_file() and not p.name.startswith(".") and p.name not in (_MARK, _KEY)
-    )
-    # Times differ between runs, so they are kept but are no part of the content.
-    return {
-        p.name: sha256(p.read_bytes()) for p in sorted(files) if p.suffix != ".times"
-    }
+    """Hashes of all files of the stage itself, also those in folders of its own."""
+    names = (path.relative_to(folder) for path in sorted(folder.rglob("*")))
+    own = (name for name in names if not _is_passing(name))
+    return {str(n): sha for n in own if (sha := _hash(folder / n)) is not None}
+
+
+def _is_passing(name: Path) -> bool:
+    first = name.parts[0]
+    return first.startswith(".") or first in (*_PASSING, _MARK, _INPUTS, _SECONDS)
+
+
+def _hash(path: Path) -> str | None:
+    return sha256(path.read_bytes()) if path.is_file() else None
+
+
+def _sweep(folder: Path, passing: Iterable[str]) -> None:
+    """Removes temporary files that a kill left, and the folders named."""
+    for pattern in (".*.tmp", ".*.part"):
+        for leftover in folder.glob(pattern):
+            leftover.unlink()
+    for name in passing:
+        _remove(folder / name)
+
+
+def _remove(folder: Path) -> None:
+    try:
+        if folder.exists():
+            shutil.rmtree(folder)
+    except OSError as error:
+        raise disk_error(error, folder) from error

@@ -2,14 +2,14 @@
 
 import os
 
+import jaxtyping
+import numpy as np
+import pytest
+
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 _FLAG = "--xla_force_host_platform_device_count=8"
 if _FLAG not in os.environ.get("XLA_FLAGS", ""):
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_FLAG}".strip()
-
-import jaxtyping
-import numpy as np
-import pytest
 
 # Every annotation of these rooms is checked at each call. The text rooms are left out:
 # their functions run once per sentence, and checking made their tests five times as
@@ -17,6 +17,10 @@ import pytest
 ROOMS = ("models", "packing", "scoring", "sampler", "rollout", "update", "sft", "grpo")
 CHECKED = [f"routejax.{room}" for room in (*ROOMS, "selection")]
 jaxtyping.install_import_hook(CHECKED, "beartype.beartype")
+
+
+# jax is imported by what needs it, so that tests about text start without it.
+# ruff: noqa: PLC0415
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +46,22 @@ def student():
 
 @pytest.fixture(scope="session")
 def params(student):
-    return student.init(0)
+    """Parameters of `student` drawn by numpy, the same under any version of jax."""
+    import jax
+    import jax.numpy as jnp
+
+    rng = np.random.default_rng(0)
+
+    def draw(path, leaf):
+        values = rng.normal(size=leaf.shape)
+        name = path[-1].key
+        if name == "scale":
+            values = 1 + 0.1 * values
+        else:
+            values *= leaf.shape[0 if name == "kernel" else 1] ** -0.5
+        return jnp.asarray(values, jnp.float32)
+
+    return jax.tree.map_with_path(draw, jax.eval_shape(lambda: student.init(0)))
 
 
 @pytest.fixture(scope="session")
@@ -71,8 +90,9 @@ def bigram(student, params):
     def build(table):
         head = np.zeros((size, width))
         head[:, :size] = np.asarray(table, np.float64).T / height
-        return params | {
+        return {
             "blocks": blocks,
+            "norm": {"scale": jnp.ones(width)},
             "embedding": jnp.eye(size, width),
             "head": jnp.asarray(head, jnp.float32),
         }

@@ -48,7 +48,10 @@ def hidden(config, params, tokens, positions=None, mask=None):
             if not rotate:
                 return split
             turned = [
-                [turn(v, p, config.rope_theta) for v, p in zip(h, positions, strict=True)]
+                [
+                    turn(v, p, config.rope_theta)
+                    for v, p in zip(h, positions, strict=True)
+                ]
                 for h in split
             ]
             return np.array(turned)
@@ -101,3 +104,18 @@ def slope(function, params, path, index, step=1e-5):
     low = function(params)
     leaf[index] = kept
     return (high - low) / (2 * step)
+
+
+def tilted(function, params, tilt, step=1e-5):
+    """Slope of `function(params)` along a direction: one number per leaf of `tilt`."""
+
+    def at(scale):
+        return function(moved(params, tilt, scale))
+
+    return (at(step) - at(-step)) / (2 * step)
+
+
+def moved(params, tilt, scale):
+    if isinstance(params, dict):
+        return {name: moved(params[name], tilt[name], scale) for name in params}
+    return params + scale * tilt

@@ -18,7 +18,7 @@ import hashlib
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Num
 
 from routejax.fingerprints.family import Feature
 from routejax.fingerprints.tree import EDGES, Tree
@@ -119,7 +119,7 @@ def topology(
 
 
 def row_normalised(
-    counts: Float[np.ndarray, "*rows types"],
+    counts: Num[np.ndarray, "*rows types"],
 ) -> Float[np.ndarray, "*rows types"]:
     """Counts over the sum of their row; a row of zeros stays zero."""
     return counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1)

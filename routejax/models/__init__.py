@@ -23,6 +23,8 @@ MODELS = {"llama": (Llama, LlamaConfig)}
 
 Params = dict[str, Any]
 
+_MOST_LAYERS = 100
+
 __all__ = ["MODELS", "KeyValues", "Params", "Student", "create"]
 
 
@@ -35,7 +37,7 @@ class Student:
 
     def init(self, seed: int) -> Params:
         """Fresh float32 parameters, a function of the architecture and `seed` only."""
-        return jax.jit(self._init)(jax.random.key(seed))
+        return _fresh(self, jax.random.key(seed))
 
     def forward(
         self,
@@ -65,13 +67,15 @@ class Student:
     def _build(self, rngs: nnx.Rngs) -> Any:
         return MODELS[self.family][0](self.config, rngs=rngs)
 
-    def _init(self, key: Array) -> Params:
-        return _plain(nnx.split(self._build(nnx.Rngs(key)), nnx.Param)[1])
-
     def _merge(self, params: Params) -> Any:
         structure, state = _abstract(self)
         leaves = jax.tree.leaves(params)  # sorted keys, the order of `_plain`
         return nnx.merge(structure, jax.tree.unflatten(state, leaves))
+
+
+@functools.partial(jax.jit, static_argnames="student")
+def _fresh(student: Student, key: Array) -> Params:
+    return _plain(nnx.split(student._build(nnx.Rngs(key)), nnx.Param)[1])
 
 
 @functools.cache
@@ -89,7 +93,7 @@ def _plain(state: Any) -> Params:
 
     def stringify(tree: Any) -> Any:
         if isinstance(tree, dict):
-            # Two digits keep the layers in numeric order when keys are sorted.
+            # Two digits keep `_MOST_LAYERS` layers in numeric order when sorted.
             return {
                 f"{k:02d}" if isinstance(k, int) else k: stringify(v)
                 for k, v in tree.items()
@@ -103,7 +107,8 @@ def create(family: str, **sizes: Any) -> Student:
     """The student of a family with the given sizes.
 
     Raises:
-        UserError: unknown family, or heads that do not divide.
+        UserError: unknown family, heads that do not divide, heads of odd width, or
+            more layers than names.
     """
     if family not in MODELS:
         raise UserError(
@@ -114,6 +119,15 @@ def create(family: str, **sizes: Any) -> Student:
         raise UserError(
             "student.heads must be a multiple of student.kv_heads, "
             f"got {config.heads} and {config.kv_heads}"
+        )
+    if config.head_width % 2:
+        raise UserError(
+            "student.head_width must be even, got "
+            f"{config.head_width}: rotary positions turn pairs"
+        )
+    if not 1 <= config.layers <= _MOST_LAYERS:
+        raise UserError(
+            f"student.layers must be 1..{_MOST_LAYERS}, got {config.layers}"
         )
     return Student(family, config)
 

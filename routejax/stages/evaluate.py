@@ -21,7 +21,7 @@ from routejax.progress import track
 from routejax.rollout import Rollout, rollout
 from routejax.stages.pool import read_problems
 from routejax.stages.run import Run
-from routejax.workdir import content_hash, stage, write_json, write_parquet
+from routejax.workdir import content_hash, write_json, write_parquet
 
 # Keeps evaluation's samples apart from those of any training step.
 _STEP = 2**31
@@ -34,15 +34,11 @@ def evaluate(run: Run, arm: str, seed: int, phase: str, inputs: dict[str, str]) 
     `recipe.json`. `inputs` has the hashes of the weights, the problems and the
     tokenizer.
     """
-    key = {
-        "code": run.code,
-        "seed": seed,
-        **inputs,
-        **{k: run.config[k] for k in ("student", "evaluation", "decoding", "envs")},
-        "in_range": run.config["difficulties"]["rl"],
-    }
+    parts = ("student", "evaluation", "decoding", "envs")
+    known = {"seed": seed, **inputs, **{part: run.config[part] for part in parts}}
+    known["in_range"] = run.config["difficulties"]["rl"]
     folder = run.arm(arm, seed) / f"evaluate_{phase}"
-    stage(folder, key, lambda at: _evaluate(run, arm, seed, phase, inputs, at))
+    run.stage(folder, known, lambda at: _evaluate(run, arm, seed, phase, inputs, at))
     return folder / "metrics.json"
 
 

@@ -19,13 +19,17 @@ from routejax.scoring import score
 from routejax.stages.pool import read_problems
 from routejax.stages.run import Run
 from routejax.stages.sft import finish, fit
-from routejax.workdir import content_hash, stage
+from routejax.workdir import content_hash
 
 RolloutFn = Callable[[Params, Sequence[Problem], int], Rollout]
 
 
 class Rollouts:
-    """Batches of judged samples under the current parameters; a `loop.Source`."""
+    """Batches of judged samples under the current parameters; a `loop.Source`.
+
+    Every epoch has its own order; problems left over at its end, fewer than a batch,
+    are left out of it, so no batch has a problem twice.
+    """
 
     def __init__(
         self,
@@ -41,7 +45,6 @@ class Rollouts:
         temperature: float,
         row_tokens: int,
         row_multiple: int,
-        max_logp_gap: float,
     ):
         if groups not in ("mixed", "all"):
             raise UserError(f"grpo.groups must be 'mixed' or 'all', got {groups!r}")
@@ -49,16 +52,19 @@ class Rollouts:
         self._student, self._reference = student, reference
         self._preset, self._groups, self._temperature = preset, groups, temperature
         self._shape = {"row_tokens": row_tokens, "row_multiple": row_multiple}
-        self._max_gap = max_logp_gap
+        if prompts > len(problems):
+            raise UserError(
+                f"grpo.prompts must be at most {len(problems)} (problems for RL), got "
+                f"{prompts}; lower it or raise problems.rl_per_cell"
+            )
         order = grain.MapDataset.range(len(problems)).seed(seed).shuffle()
-        order = order.repeat().batch(prompts)
+        order = order.batch(prompts, drop_remainder=True).repeat()
         self._order = iter(order.to_iter_dataset(grain.ReadOptions(num_threads=0)))
 
     def next(self, params: Params, step: int) -> tuple[grpo.Batch, loop.Metrics]:
         problems = [self._problems[int(i)] for i in next(self._order)]
         rolled = self._roll(params, problems, step)
-        batch, gap = self._batch(params, rolled)
-        return batch, facts(rolled) | {"logp_gap": gap}
+        return self._batch(rolled), facts(rolled)
 
     def state(self) -> dict:
         return self._order.get_state()
@@ -66,7 +72,7 @@ class Rollouts:
     def restore(self, state: dict) -> None:
         self._order.set_state(state)
 
-    def _batch(self, params: Params, rolled: Rollout) -> tuple[grpo.Batch, float]:
+    def _batch(self, rolled: Rollout) -> grpo.Batch:
         preset = self._preset
         advantage = grpo.advantages(
             rolled.rewards,
@@ -88,26 +94,8 @@ class Rollouts:
         for place, n in enumerate(kept):
             here = packed.response & (packed.example == place)
             sampled[here] = rolled.logps[n, : rolled.lengths[n]]
-        batch = batch._replace(
-            old_logps=jnp.asarray(sampled),
-            ref_logps=self._score(self._reference, batch),
-        )
-        gap = jnp.abs(self._score(params, batch) - batch.old_logps)
-        return batch, self._checked(
-            float(jnp.max(jnp.where(batch.weights > 0, gap, 0)))
-        )
-
-    def _score(self, params: Params, batch: grpo.Batch):
-        return score(self._student, params, batch.rows, self._temperature).logps
-
-    def _checked(self, gap: float) -> float:
-        if not gap <= self._max_gap:
-            raise UserError(
-                f"sampler and trainer disagree by {gap:.3g} nats on a sampled token; "
-                f"grpo.max_logp_gap is {self._max_gap}. Their gradients would not be "
-                "of the policy that was sampled"
-            )
-        return gap
+        scores = score(self._student, self._reference, batch.rows, self._temperature)
+        return batch._replace(old_logps=jnp.asarray(sampled), ref_logps=scores.logps)
 
 
 def facts(rolled: Rollout) -> loop.Metrics:
@@ -131,14 +119,10 @@ def train(run: Run, arm: str, seed: int, inputs: dict[str, str]) -> str:
 
     `inputs` has the hashes of the SFT weights, the problems and the tokenizer.
     """
-    key = {
-        "code": run.code,
-        "seed": seed,
-        **inputs,
-        **{k: run.config[k] for k in ("student", "grpo", "decoding")},
-    }
+    parts = ("student", "grpo", "decoding")
+    known = {"seed": seed, **inputs, **{part: run.config[part] for part in parts}}
     folder = run.arm(arm, seed) / "grpo"
-    stage(folder, key, lambda at: _train(run, arm, seed, inputs["weights"], at))
+    run.stage(folder, known, lambda at: _train(run, arm, seed, inputs["weights"], at))
     return (folder / "weights.sha256").read_text()
 
 
@@ -146,6 +130,7 @@ def _train(run: Run, arm: str, seed: int, weights: str, folder: Path) -> None:
     settings = dict(run.config["grpo"])
     rules, steps = settings.pop("optimiser"), settings.pop("steps")
     samples, beta = settings.pop("samples"), settings.pop("beta")
+    limits = {"logp_gap": settings.pop("max_logp_gap")}
     preset = run.preset
     del settings["preset"]
     problems = read_problems(run.root / "pool" / "problems_rl.json")
@@ -175,6 +160,7 @@ def _train(run: Run, arm: str, seed: int, weights: str, folder: Path) -> None:
         optimiser,
         steps,
         ("reward", "mixed", "kl"),
+        limits,
     )
     if checkpoints.weights_hash(reference) != weights:
         raise RuntimeError("the reference parameters changed during training")

@@ -15,9 +15,10 @@ from routejax import envs, pools, tokenizer
 from routejax.envs import Problem
 from routejax.errors import UserError
 from routejax.progress import track
-from routejax.stages.run import Run, difficulties
+from routejax.stages.checks import difficulties
+from routejax.stages.run import Run
 from routejax.traces import from_table
-from routejax.workdir import read_json, stage, write, write_json, write_parquet
+from routejax.workdir import read_json, write, write_json, write_parquet
 
 TESTBED = "rlve"
 
@@ -29,12 +30,9 @@ def pool(run: Run) -> dict[str, str]:
     which rule, with ids.
     """
     config = run.config
-    inputs = {
-        "code": run.code,
-        **{k: config[k] for k in ("envs", "difficulties", "pool", "problems")},
-        "tokenizer": config["tokenizer"],
-    }
-    return stage(run.root / "pool", inputs, lambda folder: _make(run, folder))
+    parts = ("envs", "difficulties", "pool", "problems", "tokenizer")
+    inputs = {part: config[part] for part in parts}
+    return run.stage(run.root / "pool", inputs, lambda folder: _make(run, folder))
 
 
 def read_problems(path: Path) -> list[Problem]:
@@ -121,10 +119,13 @@ def _require_fit(
     run: Run, made: tokenizer.Tokenizer, traces: Sequence, problems: dict
 ) -> None:
     """Refuses now what would stop training later."""
-    limit, width = (
-        run.config["sft"]["row_tokens"],
-        run.config["decoding"]["prompt_tokens"],
-    )
+    config = run.config
+    limit, width = config["sft"]["row_tokens"], config["decoding"]["prompt_tokens"]
+    if len(problems["rl"]) < config["grpo"]["prompts"]:
+        raise UserError(
+            f"grpo.prompts must be at most {len(problems['rl'])} (problems for RL), "
+            f"got {config['grpo']['prompts']}; lower it or raise problems.rl_per_cell"
+        )
     for trace in traces:
         length = len(made.prompt(trace.prompt)) + len(made.response(trace.response))
         if length > limit:

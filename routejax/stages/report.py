@@ -33,23 +33,32 @@ import routejax
 from routejax import envs, fingerprints, models, report, spans
 from routejax.errors import UserError
 from routejax.metrics.study import summarise_study
+from routejax.stages.checks import flat
 from routejax.stages.run import Run
 from routejax.stages.select import eligible_pool
-from routejax.workdir import content_hash, differences, read_json, write, write_json
+from routejax.workdir import (
+    content_hash,
+    differences,
+    read_json,
+    seconds,
+    write,
+    write_json,
+)
 
 SCHEMA = 1
 _CURVE_POINTS = 200
 _TIMES = ("batch_s", "step_s")
+_ARM_STAGES = ("sft", "evaluate_sft", "grpo", "evaluate_grpo")
 
 
-def write_results(run: Run, times: Mapping[str, float]) -> dict[str, Any]:
+def write_results(run: Run) -> dict[str, Any]:
     """What `results.json` says; writes it and `report.html` into the run's folder.
 
     Raises:
         UserError: the arms did not follow one recipe.
     """
+    _require_matched(run)
     arms = {arm: _arm(run, arm) for arm in run.config["arms"]}
-    _require_matched(run, arms)
     results = {
         "schema": SCHEMA,
         "routejax": routejax.__version__,
@@ -64,7 +73,7 @@ def write_results(run: Run, times: Mapping[str, float]) -> dict[str, Any]:
             resamples=run.config["evaluation"]["resamples"],
         ),
         "selection_overlap": _overlap(run),
-        "times": {name: round(seconds, 1) for name, seconds in times.items()},
+        "times": _times(run),
     }
     write_json(run.root / "results.json", results)
     page = report.render(
@@ -116,26 +125,37 @@ def _seed(run: Run, arm: str, seed: int) -> dict[str, Any]:
     }
 
 
-def _recipes(run: Run, arm: str) -> list[dict[str, Any]]:
+def _recipes(run: Run, arm: str) -> dict[str, Any]:
     """What each stage of each seed says it used, besides the selected rows."""
-    stages = ("sft", "evaluate_sft", "grpo", "evaluate_grpo")
-    return [
-        {name: read_json(run.arm(arm, seed) / name / "recipe.json") for name in stages}
-        for seed in run.config["seeds"]
-    ]
+    return {
+        folder.name: {
+            name: read_json(folder / name / "recipe.json") for name in _ARM_STAGES
+        }
+        for folder in (run.arm(arm, seed) for seed in run.config["seeds"])
+    }
 
 
-def _require_matched(run: Run, arms: Mapping[str, Any]) -> None:
-    first, *others = arms
+def _require_matched(run: Run) -> None:
+    first, *others = run.config["arms"]
+    wanted = _recipes(run, first)
     for other in others:
-        if arms[first]["recipe_hash"] != arms[other]["recipe_hash"]:
-            pairs = zip(_recipes(run, first), _recipes(run, other), strict=True)
-            unequal = [line for a, b in pairs for line in differences(a, b)]
+        names = (f"in {first}", f"in {other}")
+        unequal = list(differences(wanted, _recipes(run, other), names))
+        if unequal:
             raise UserError(
                 f"arms {first} and {other} did not follow one recipe, so they cannot "
                 f"be compared: {'; '.join(unequal[:5])}. Delete {run.root / 'arms'} "
                 "and run again"
             )
+
+
+def _times(run: Run) -> dict[str, float]:
+    """Seconds spent in each stage, over all starts of the run."""
+    folders = {name: run.root / name for name in ("pool", "fingerprint", "select")}
+    for seed, arm in itertools.product(run.config["seeds"], run.config["arms"]):
+        for name in _ARM_STAGES:
+            folders[f"{arm}/{seed}/{name}"] = run.arm(arm, seed) / name
+    return {name: round(seconds(folder), 1) for name, folder in folders.items()}
 
 
 def _pool(run: Run) -> dict[str, Any]:
@@ -178,16 +198,10 @@ def _evaluation(run: Run) -> dict[str, Any]:
     }
 
 
-def _recipe(config: Mapping[str, Any], at: str = "") -> dict[str, Any]:
+def _recipe(config: Mapping[str, Any]) -> dict[str, Any]:
     """The config as one flat table, without what differs between arms and seeds."""
-    flat = {}
-    for key, value in config.items():
-        name = f"{at}.{key}".strip(".")
-        if isinstance(value, Mapping):
-            flat |= _recipe(value, name)
-        elif name not in ("arms", "seeds", "name", "needs"):
-            flat[name] = list(value) if isinstance(value, tuple) else value
-    return flat
+    other = ("arms", "seeds", "name", "needs")
+    return {name: v for name, v in flat(config).items() if name not in other}
 
 
 def _overlap(run: Run) -> dict[str, int]:

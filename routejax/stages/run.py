@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from routejax import models
-from routejax.errors import UserError
+from routejax import models, workdir
 from routejax.grpo import PRESETS, Preset
 from routejax.models import Student
 from routejax.rollout import Decoding
 from routejax.tokenizer import Tokenizer
-from routejax.workdir import code_hash
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -29,8 +27,14 @@ class Run:
 
     @functools.cached_property
     def code(self) -> str:
-        """Hash of the package's source: other code, other stage keys."""
-        return code_hash()
+        """Hash of the package's source: with other code a stage is made anew."""
+        return workdir.code_hash()
+
+    def stage(
+        self, folder: Path, inputs: Mapping[str, Any], work: Callable[[Path], None]
+    ) -> dict[str, str]:
+        """`workdir.stage` with the code among the inputs."""
+        return workdir.stage(folder, {"code": self.code, **inputs}, work, self.say)
 
     def say(self, text: str) -> None:
         self.console.print(text, highlight=False)
@@ -53,14 +57,4 @@ class Run:
 
     @functools.cached_property
     def preset(self) -> Preset:
-        name = self.config["grpo"]["preset"]
-        if name not in PRESETS:
-            raise UserError(
-                f"grpo.preset must be one of {', '.join(PRESETS)}, got {name!r}"
-            )
-        return PRESETS[name]
-
-
-def difficulties(bounds: tuple[int, int]) -> range:
-    """The range from first to last, both included."""
-    return range(bounds[0], bounds[1] + 1)
+        return PRESETS[self.config["grpo"]["preset"]]

@@ -12,11 +12,10 @@ import pyarrow as pa
 from jaxtyping import Float
 
 from routejax import fingerprints, pools, selection, spans
-from routejax.errors import UserError
 from routejax.progress import track
 from routejax.stages.pool import TESTBED
 from routejax.stages.run import Run
-from routejax.workdir import read_json, stage, write, write_json, write_parquet
+from routejax.workdir import read_json, write, write_json, write_parquet
 
 _EXTRA = ("routejax_rank", "routejax_cluster", "routejax_distance")
 
@@ -30,7 +29,6 @@ def eligible_pool(run: Run) -> pa.Table:
 def fingerprint(run: Run, pool: dict[str, str]) -> dict[str, str]:
     """Hash of `features.npy`, float32 [N, D], one row per eligible row of the pool."""
     inputs = {
-        "code": run.code,
         "pool": pool["pool.parquet"],
         "family": run.config["selection"]["family"],
     }
@@ -42,7 +40,7 @@ def fingerprint(run: Run, pool: dict[str, str]) -> dict[str, str]:
             features = fingerprints.fingerprints(texts, inputs["family"], progress)
         write(folder / "features.npy", _npy(features))
 
-    return stage(run.root / "fingerprint", inputs, work)
+    return run.stage(run.root / "fingerprint", inputs, work)
 
 
 def select(run: Run, pool: dict[str, str], features: dict[str, str]) -> dict[str, str]:
@@ -53,14 +51,13 @@ def select(run: Run, pool: dict[str, str], features: dict[str, str]) -> dict[str
     and coverage of the selection. `plane.json` is the map of the pool.
     """
     inputs = {
-        "code": run.code,
         "pool": pool["pool.parquet"],
         "features": features["features.npy"],
         "selection": run.config["selection"],
         "arms": run.config["arms"],
         "report": run.config["report"],
     }
-    return stage(
+    return run.stage(
         run.root / "select", inputs, lambda folder: _select(run, folder, inputs)
     )
 
@@ -70,7 +67,8 @@ def _select(run: Run, folder: Path, inputs: dict[str, Any]) -> None:
     table = eligible_pool(run)
     features = np.load(run.root / "fingerprint" / "features.npy")
     family = settings.pop("family")
-    grid = selection.to_grid(_project(features, family, settings))
+    phi = _project(features, family, settings)
+    grid = selection.to_grid(phi)
     groups = _groups(table, settings.pop("group_by"))
     arms = run.config["arms"]
     rejected = read_json(run.root / "pool" / "counts.json")["rejected"]
@@ -82,7 +80,7 @@ def _select(run: Run, folder: Path, inputs: dict[str, Any]) -> None:
                 ids=table["id"].to_pylist(),
                 groups=groups,
                 prompt_ids=table["prompt_id"].to_pylist(),
-                phi=grid,
+                phi=grid if settings["precision"] == "exact" else phi,
                 **settings,
             )
             manifest = selection.manifest(
@@ -114,11 +112,7 @@ def _project(
 
 
 def _groups(table: pa.Table, group_by: str) -> list[str]:
-    if group_by == "all":
-        return ["all"] * len(table)
-    if group_by == "env":
-        return table["group"].to_pylist()
-    raise UserError(f"selection.group_by must be 'env' or 'all', got {group_by!r}")
+    return ["all"] * len(table) if group_by == "all" else table["group"].to_pylist()
 
 
 def _geometry(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from routejax.models import Params
 from routejax.packing import Example
 from routejax.progress import track
 from routejax.stages.run import Run
-from routejax.workdir import sha256, stage, write, write_json
+from routejax.workdir import sha256, write, write_json
 
 
 class Examples:
@@ -55,14 +55,10 @@ def train(run: Run, arm: str, seed: int, inputs: dict[str, str]) -> str:
     `sft/recipe.json` says what was used besides the selected rows, and must be equal
     for all arms. `inputs` has the hashes of the arm's rows and of the tokenizer.
     """
-    key = {
-        "code": run.code,
-        "seed": seed,
-        **inputs,
-        **{k: run.config[k] for k in ("student", "sft")},
-    }
+    parts = ("student", "sft")
+    known = {"seed": seed, **inputs, **{part: run.config[part] for part in parts}}
     folder = run.arm(arm, seed) / "sft"
-    stage(folder, key, lambda at: _train(run, arm, seed, at))
+    run.stage(folder, known, lambda at: _train(run, arm, seed, at))
     return (folder / "weights.sha256").read_text()
 
 
@@ -118,6 +114,7 @@ def fit(
     optimiser: Any,
     steps: int,
     headline: Sequence[str],
+    limits: Mapping[str, float] | None = None,
 ) -> Params:
     """`loop.train` with this run's checkpoints, log and progress bar."""
     with (
@@ -134,6 +131,7 @@ def fit(
             log=folder / "metrics.jsonl",
             progress=progress,
             headline=headline,
+            limits=limits or {},
         )
 
 

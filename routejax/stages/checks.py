@@ -1,0 +1,227 @@
+"""The config as a whole, before any work: every name known, every number in its range.
+
+The functions that own a setting refuse it too, but some only after an hour of training;
+here a mistake costs a second and leaves no file. `RULES` has an entry for every field
+of `configs/base.py`. Left out: what only the finished pool can tell, such as the length
+of its traces; the stage that makes it says that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from routejax import models
+from routejax.envs import DIFFICULTIES, ENVS, strategies
+from routejax.errors import UserError
+from routejax.fingerprints import FAMILIES
+from routejax.grpo import PRESETS
+from routejax.models import MODELS
+from routejax.selection import ENGINES, SELECTORS
+from routejax.selection.candidates import PRECISIONS
+from routejax.update import OPTIMISERS
+
+LARGEST_SEED = 2**32 - 1  # of jax and numpy alike
+
+
+class Rule(NamedTuple):
+    """What a field must be, in words and as a test that takes any value."""
+
+    wanted: str
+    holds: Callable[[Any], bool]
+
+
+def _whole(least: int, most: int | None = None) -> Rule:
+    bounds = f"of at least {least}" if most is None else f"in {least}..{most}"
+
+    def holds(value: Any) -> bool:
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        return whole and least <= value and (most is None or value <= most)
+
+    return Rule(f"a whole number {bounds}", holds)
+
+
+def _number(wanted: str, holds: Callable[[float], bool]) -> Rule:
+    def finite(value: Any) -> bool:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return number and math.isfinite(value) and holds(value)
+
+    return Rule(f"a finite number {wanted}", finite)
+
+
+def _or_none(rule: Rule) -> Rule:
+    return Rule(f"{rule.wanted}, or None", lambda v: v is None or rule.holds(v))
+
+
+def _one_of(names: Iterable[str]) -> Rule:
+    known = tuple(names)
+    return Rule(f"one of {', '.join(known)}", lambda value: value in known)
+
+
+def _list_of(rule: Rule) -> Rule:
+    def holds(value: Any) -> bool:
+        listed = isinstance(value, tuple | list) and len(value) > 0
+        return listed and all(map(rule.holds, value)) and len({*value}) == len(value)
+
+    return Rule(f"a list without repeats, each entry {rule.wanted}", holds)
+
+
+def _is_span(value: Any) -> bool:
+    level = _whole(DIFFICULTIES[0], DIFFICULTIES[-1])
+    pair = isinstance(value, tuple | list) and len(value) == 2
+    return pair and all(map(level.holds, value)) and value[0] <= value[1]
+
+
+_COUNT = _whole(1)
+_SEED = _whole(0, LARGEST_SEED)
+_POSITIVE = _number("above 0", lambda x: x > 0)
+_NOT_NEGATIVE = _number("of at least 0", lambda x: x >= 0)
+_SHARE = _number("in 0..1", lambda x: 0 <= x <= 1)
+_DECAY = _number("of at least 0 and below 1", lambda x: 0 <= x < 1)
+_ENVS = _list_of(_one_of(ENVS))
+_SPAN = Rule(
+    f"first and last difficulty within {DIFFICULTIES[0]}..{DIFFICULTIES[-1]}", _is_span
+)
+
+_OPTIMISER = {
+    "name": _one_of(OPTIMISERS),
+    "learning_rate": _POSITIVE,
+    "warmup_share": _SHARE,
+    "final_share": _NOT_NEGATIVE,
+    "b1": _DECAY,
+    "b2": _DECAY,
+    "eps": _POSITIVE,
+    "weight_decay": _NOT_NEGATIVE,
+    "clip_norm": _POSITIVE,
+}
+RULES: dict[str, Rule] = {
+    "name": Rule("the name of the recipe", bool),
+    "needs": Rule("text", lambda value: isinstance(value, str)),
+    "arms": _list_of(_one_of(SELECTORS)),
+    "seeds": _list_of(_SEED),
+    **{f"envs.{split}": _ENVS for split in ("sft", "rl", "evaluation")},
+    **{f"difficulties.{split}": _SPAN for split in ("sft", "rl", "evaluation")},
+    "pool.prompts_per_cell": _COUNT,
+    "pool.traces_per_prompt": _COUNT,
+    "pool.max_words": _COUNT,
+    "pool.seed": _SEED,
+    "problems.rl_per_cell": _COUNT,
+    "problems.evaluation_per_cell": _COUNT,
+    "problems.seed": _SEED,
+    "tokenizer.size": _COUNT,
+    "selection.family": _one_of(FAMILIES),
+    "selection.group_by": _one_of(("env", "all")),
+    "selection.n": _COUNT,
+    "selection.K": _or_none(_COUNT),
+    "selection.r": _COUNT,
+    "selection.projection_seed": _SEED,
+    "selection.seed": _SEED,
+    "selection.n_init": _COUNT,
+    "selection.max_iter": _COUNT,
+    "selection.batch": _COUNT,
+    "selection.per_prompt": _or_none(_COUNT),
+    "selection.precision": _one_of(PRECISIONS),
+    "selection.engine": _one_of(ENGINES),
+    "student.family": _one_of(MODELS),
+    "student.width": _COUNT,
+    "student.layers": _COUNT,
+    "student.heads": _COUNT,
+    "student.kv_heads": _COUNT,
+    "student.head_width": _COUNT,
+    "student.mlp_width": _COUNT,
+    "student.rope_theta": _POSITIVE,
+    "student.norm_eps": _POSITIVE,
+    "student.tied": Rule("True or False", lambda value: isinstance(value, bool)),
+    "sft.epochs": _COUNT,
+    "sft.batch_examples": _COUNT,
+    "sft.row_tokens": _COUNT,
+    "sft.row_multiple": _COUNT,
+    **{f"sft.optimiser.{name}": rule for name, rule in _OPTIMISER.items()},
+    "grpo.steps": _COUNT,
+    "grpo.prompts": _COUNT,
+    "grpo.samples": _whole(2),  # a group of one has nothing to compare with
+    "grpo.preset": _one_of(PRESETS),
+    "grpo.beta": _NOT_NEGATIVE,
+    "grpo.groups": _one_of(("mixed", "all")),
+    "grpo.temperature": _POSITIVE,
+    "grpo.row_tokens": _COUNT,
+    "grpo.row_multiple": _COUNT,
+    "grpo.max_logp_gap": _POSITIVE,
+    **{f"grpo.optimiser.{name}": rule for name, rule in _OPTIMISER.items()},
+    "decoding.slots": _COUNT,
+    "decoding.refill_at": _COUNT,
+    "decoding.max_new_tokens": _COUNT,
+    "decoding.prompt_tokens": _COUNT,
+    "evaluation.samples": _COUNT,
+    "evaluation.temperature": _POSITIVE,
+    "evaluation.problems_per_part": _COUNT,
+    "evaluation.resamples": _COUNT,
+    "checkpoint.every_s": _NOT_NEGATIVE,
+    "checkpoint.keep": _COUNT,
+    "report.map_rows": _COUNT,
+}
+
+
+def require_valid(config: Mapping[str, Any]) -> None:
+    """Refuses a config that cannot be run to its end, naming every field in question.
+
+    Raises:
+        UserError: the recipe needs another machine, or a field is out of its range.
+    """
+    if config["needs"]:
+        raise UserError(
+            f"the recipe {config['name']} needs {config['needs']}; "
+            "`configs/rlve.py` (local) and `configs/rlve.py:smoke` run anywhere"
+        )
+    values = flat(config)
+    wrong = [
+        f"config.{field} must be {rule.wanted}, got {values[field]!r}"
+        for field, rule in RULES.items()
+        if not rule.holds(values[field])
+    ]
+    if wrong := wrong or list(_misfits(values)):
+        raise UserError("; ".join(wrong))
+    models.create(vocabulary=values["tokenizer.size"], **config["student"])
+
+
+def flat(config: Mapping[str, Any], at: str = "") -> dict[str, Any]:
+    """Every field by its path, such as "grpo.optimiser.eps"."""
+    found = {}
+    for key, value in config.items():
+        name = f"{at}.{key}".strip(".")
+        found |= flat(value, name) if isinstance(value, Mapping) else {name: value}
+    return found
+
+
+def difficulties(bounds: tuple[int, int]) -> range:
+    """The range from first to last, both included."""
+    return range(bounds[0], bounds[1] + 1)
+
+
+def _misfits(values: Mapping[str, Any]) -> Iterator[str]:
+    """Fields that are right each by itself and cannot go together."""
+    for field, limit, why in _limits(values):
+        if values[field] > limit:
+            yield (
+                f"config.{field} must be at most {limit} ({why}), got {values[field]}"
+            )
+    longest = values["decoding.prompt_tokens"] + values["decoding.max_new_tokens"]
+    if values["grpo.row_tokens"] < longest:
+        yield (
+            f"config.grpo.row_tokens must be at least {longest} "
+            "(decoding.prompt_tokens + decoding.max_new_tokens), "
+            f"got {values['grpo.row_tokens']}"
+        )
+
+
+def _limits(values: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
+    ways, env = min((len(strategies(env)), env) for env in values["envs.sft"])
+    yield "pool.traces_per_prompt", ways, f"routes times manners of env {env!r}"
+    cells = len(values["envs.sft"]) * len(difficulties(values["difficulties.sft"]))
+    prompts = cells * values["pool.prompts_per_cell"]
+    rows = prompts * values["pool.traces_per_prompt"]
+    yield "selection.n", rows, "rows that this pool can have at most"
+    cells = len(values["envs.rl"]) * len(difficulties(values["difficulties.rl"]))
+    problems = cells * values["problems.rl_per_cell"]
+    yield "grpo.prompts", problems, "problems for RL that there can be at most"

@@ -1,0 +1,258 @@
+"""Sampling: a request's answer is its own, and it follows the student's distribution.
+
+Tokens are compared exactly between batches of different shape. In float32 a shape may
+change the last bit of a logit, which moves a token only if its uniform number falls
+within about 1e-7 of a border; the fixed seeds here have no such case.
+"""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from routejax import scoring
+from routejax.errors import UserError
+from routejax.packing import Example, pack
+from routejax.sampler import Queue, request_keys, sample
+
+WIDTH, NEW, STOPS = 6, 8, (3, 5)
+PROMPTS = [[1, 7, 9], [2, 4, 4, 8, 20, 11], [6]]
+TOTAL = 12
+
+
+def queue(owner, keys, prompts=PROMPTS):
+    padded = np.zeros((len(prompts), WIDTH), np.int32)
+    for q, ids in enumerate(prompts):
+        padded[q, : len(ids)] = ids
+    return Queue(
+        prompts=jnp.asarray(padded),
+        prompt_lengths=jnp.asarray([len(ids) for ids in prompts], jnp.int32),
+        owner=jnp.asarray(owner, jnp.int32),
+        keys=keys,
+    )
+
+
+@pytest.fixture(scope="module")
+def requests():
+    """Four samples of each prompt."""
+    owner, index = np.divmod(np.arange(TOTAL), 4)
+    return owner, request_keys(7, 0, owner, index)
+
+
+@pytest.fixture(scope="module")
+def draw(student):
+    def drawn(params, batch, *, slots, refill_at=1, temperature=1.0):
+        out = sample(
+            student,
+            params,
+            batch,
+            slots=slots,
+            max_new=NEW,
+            stop_ids=STOPS,
+            temperature=temperature,
+            refill_at=refill_at,
+        )
+        return jax.tree.map(np.asarray, out)
+
+    return drawn
+
+
+@pytest.fixture(scope="module")
+def reference(draw, params, requests):
+    """All requests at once, one slot each: nothing is ever refilled."""
+    return draw(params, queue(*requests), slots=TOTAL)
+
+
+def check_rows(out):
+    """What holds for every result: lengths, stop tokens and blanks agree."""
+    for tokens, logps, length in zip(out.tokens, out.logps, out.lengths, strict=True):
+        stops = np.flatnonzero(np.isin(tokens[:length], STOPS))
+        ended = len(stops) > 0
+        assert length == (stops[0] + 1 if ended else NEW)
+        assert np.all(logps[:length] < 0)
+        assert not tokens[length:].any()
+        assert not logps[length:].any()
+
+
+def test_the_reference_has_every_kind_of_row(reference):
+    check_rows(reference)
+    last = reference.tokens[np.arange(TOTAL), reference.lengths - 1]
+    assert set(STOPS) <= set(last.tolist())  # both stop ids ended a row
+    assert np.any(~np.isin(last, STOPS))  # and one was cut off
+    assert np.any(reference.tokens[reference.lengths == NEW] == 0)  # 0 may be drawn
+    assert len(set(reference.lengths.tolist())) > 3
+    assert reference.steps == reference.lengths.max()
+
+
+@pytest.mark.parametrize(("slots", "refill_at"), [(3, 1), (5, 4)])
+def test_other_slots_and_refills_give_the_same(
+    draw, params, requests, reference, slots, refill_at
+):
+    """Requests wait, and the ring of columns is passed more than twice."""
+    out = draw(params, queue(*requests), slots=slots, refill_at=refill_at)
+    check_rows(out)
+    np.testing.assert_array_equal(out.tokens, reference.tokens)
+    np.testing.assert_array_equal(out.lengths, reference.lengths)
+    np.testing.assert_allclose(out.logps, reference.logps, atol=1e-5)
+    busy = reference.lengths.sum()
+    assert out.steps * slots >= busy
+    assert out.steps > 2 * NEW
+    if refill_at == 1:  # no slot waits while requests do
+        assert out.steps * slots < busy + slots * NEW
+
+
+def test_a_request_alone_gives_the_same(draw, params, requests, reference):
+    """Also more slots than requests: one of the two stays idle."""
+    owner, keys = requests
+    for n in range(TOTAL):
+        out = draw(params, queue(owner[n : n + 1], keys[n : n + 1]), slots=2)
+        length = reference.lengths[n]
+        assert out.lengths.tolist() == [length] == [out.steps]
+        np.testing.assert_array_equal(out.tokens[0], reference.tokens[n])
+        np.testing.assert_allclose(out.logps[0], reference.logps[n], atol=1e-5)
+
+
+def test_results_follow_the_order_of_requests(draw, params, requests, reference):
+    order = np.random.default_rng(0).permutation(TOTAL)
+    owner, keys = requests
+    out = draw(params, queue(owner[order], keys[order]), slots=3)
+    np.testing.assert_array_equal(out.tokens, reference.tokens[order])
+    np.testing.assert_array_equal(out.lengths, reference.lengths[order])
+
+
+def test_prompts_may_stand_anywhere_in_the_queue(draw, params, requests, reference):
+    owner, keys = requests
+    turned = [PROMPTS[2], PROMPTS[0], PROMPTS[1]]
+    out = draw(params, queue((owner + 1) % 3, keys, turned), slots=TOTAL)
+    np.testing.assert_array_equal(out.tokens, reference.tokens)
+
+
+def trained_logps(student, params, owner, out, temperature):
+    """What `scoring.score` says of each row's sampled ids, five rows at a time."""
+    found = []
+    for first in range(0, TOTAL, 5):
+        chosen = range(first, min(first + 5, TOTAL))
+        packed = pack(
+            [
+                Example(PROMPTS[owner[n]], out.tokens[n, : out.lengths[n]].tolist())
+                for n in chosen
+            ],
+            row_tokens=16,
+            row_multiple=5,
+        )
+        scores = scoring.score(student, params, scoring.rows(packed), temperature)
+        for place in range(len(chosen)):
+            here = packed.response & (packed.example == place)
+            found.append(np.asarray(scores.logps)[here])
+    return found
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.7])
+def test_logps_are_the_trainers(student, params, draw, requests, temperature):
+    """Of the sampled ids, at the sampling temperature, to 1e-5."""
+    owner, keys = requests
+    out = draw(params, queue(owner, keys), slots=3, temperature=temperature)
+    trained = trained_logps(student, params, owner, out, temperature)
+    for n in range(TOTAL):
+        found = out.logps[n, : out.lengths[n]]
+        np.testing.assert_allclose(found, trained[n], atol=1e-5)
+
+
+def test_near_zero_temperature_takes_the_likeliest(student, params, draw, requests):
+    """Of the full forward: the likeliest id scores 0 there, any other about -1e5."""
+    owner, keys = requests
+    out = draw(params, queue(owner, keys), slots=3, temperature=1e-6)
+    for n, logps in enumerate(trained_logps(student, params, owner, out, 1e-6)):
+        np.testing.assert_allclose(logps, 0, atol=1e-3)
+        np.testing.assert_allclose(out.logps[n], 0, atol=1e-3)
+    for q in range(3):  # whatever the key
+        assert len(np.unique(out.tokens[owner == q], axis=0)) == 1
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.5])
+def test_samples_follow_the_distribution(student, bigram, temperature):
+    """First tokens, and second ones given the first, against softmax by chi-square."""
+    rng = np.random.default_rng(2)
+    # Three likely ids, so that each second token is seen often; the rest are rare.
+    table = rng.normal(size=(24, 24)) - 2
+    table[:, [0, 11, 23]] += 3
+    chance = np.exp(table / temperature)
+    chance /= chance.sum(1, keepdims=True)
+    total = 6000
+    owner, index = np.divmod(np.arange(total), total // 3)
+    out = sample(
+        student,
+        bigram(table),
+        queue(owner, request_keys(3, 1, owner, index)),
+        slots=1000,
+        max_new=2,
+        stop_ids=(),
+        temperature=temperature,
+        refill_at=1,
+    )
+    tokens = np.asarray(out.tokens)
+    assert np.all(out.lengths == 2)
+    ends = np.array([prompt[-1] for prompt in PROMPTS])
+    assert close(tokens[:, 0], chance[ends[owner]]) > 1e-3
+    assert close(tokens[:, 1], chance[tokens[:, 0]]) > 1e-3
+    # The two draws of a row are independent, and so are neighbours.
+    flat = np.roll(tokens[:, 0], 1)
+    for given in (0, 11, 23):
+        chosen = flat == given
+        assert close(tokens[chosen, 0], chance[ends[owner[chosen]]]) > 1e-3
+    # The check sees a wrong temperature.
+    wrong = chance[ends[owner]] ** 1.1
+    assert close(tokens[:, 0], wrong / wrong.sum(1, keepdims=True)) < 1e-3
+
+
+def close(drawn, chances):
+    """p of counts under a chance per row, ids expected fewer than 8 times as one."""
+    seen = np.bincount(drawn, minlength=24).astype(float)
+    expected = chances.sum(0)
+    rare = expected < 8
+    if rare.any():
+        seen = np.append(seen[~rare], seen[rare].sum())
+        expected = np.append(expected[~rare], expected[rare].sum())
+    return chisquare(seen, expected).pvalue
+
+
+def test_keys_are_a_function_of_four_numbers():
+    """Folded one after the other, and different wherever one of them differs."""
+    grid = [
+        (s, t, p, i) for s in (0, 9) for t in (0, 1) for p in (0, 1, 5) for i in (0, 1)
+    ]
+    found = {}
+    for seed, step, prompt, index in grid:
+        key = request_keys(seed, step, np.array([prompt]), np.array([index]))
+        folded = functools.reduce(
+            jax.random.fold_in, (step, prompt, index), jax.random.key(seed)
+        )
+        np.testing.assert_array_equal(key[0], jax.random.key_data(folded))
+        found[seed, step, prompt, index] = tuple(np.asarray(key[0]).tolist())
+    assert len(set(found.values())) == len(grid)
+    together = request_keys(9, 1, np.array([5, 0, 5]), np.array([1, 1, 0]))
+    for row, (prompt, index) in zip(together, [(5, 1), (0, 1), (5, 0)], strict=True):
+        assert tuple(np.asarray(row).tolist()) == found[9, 1, prompt, index]
+
+
+def test_other_keys_give_other_samples(draw, params, requests, reference):
+    owner, _ = requests
+    index = np.arange(TOTAL) % 4
+    for keys in (request_keys(8, 0, owner, index), request_keys(7, 1, owner, index)):
+        out = draw(params, queue(owner, keys), slots=TOTAL)
+        assert np.mean(np.any(out.tokens != reference.tokens, 1)) > 0.8
+    same = [reference.tokens[owner == q] for q in range(3)]
+    assert all(len(np.unique(rows, axis=0)) > 1 for rows in same)
+
+
+@pytest.mark.parametrize("wrong", ["slots", "max_new", "refill_at"])
+def test_sizes_below_one_are_refused(student, params, requests, wrong):
+    """Without idle slots to wait for, the loop would never draw a token."""
+    sizes = {"slots": 2, "max_new": 2, "refill_at": 1} | {wrong: 0}
+    with pytest.raises(UserError, match="must be at least 1"):
+        sample(
+            student, params, queue(*requests), stop_ids=(3,), temperature=1.0, **sizes
+        )

@@ -1,0 +1,177 @@
+"""The optimisation step: rates by hand, clipping, copies, refusals."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from routejax import update
+from routejax.errors import UserError
+
+RULES = {
+    "name": "adamw",
+    "steps": 10,
+    "learning_rate": 0.5,
+    "warmup_share": 0.0,
+    "final_share": 1.0,
+    "b1": 0.0,
+    "b2": 0.0,
+    "eps": 1e-12,
+    "weight_decay": 0.0,
+    "clip_norm": 1e9,
+}
+
+
+def product(params, batch):
+    """A loss whose slope is the batch, whatever the parameters are."""
+    terms = jax.tree.map(lambda p, b: jnp.sum(p * b), params, batch)
+    return sum(jax.tree.leaves(terms)), {"sum": jnp.float32(7)}
+
+
+def after(rules, params, batch, steps=1):
+    """Parameters after each step, the last metrics last."""
+    rule = update.optimiser(**(RULES | rules))
+    state, found = update.start(params, rule), []
+    for _ in range(steps):
+        state, metrics = update.train_step(product, rule, state, batch)
+        found.append(jax.tree.map(np.asarray, state.params))
+    assert int(state.step) == steps
+    return found, {k: float(v) for k, v in metrics.items()}
+
+
+def rates(steps=10, **rules):
+    """The rate of each step: with b1 = b2 = 0 Adam moves by it against the sign."""
+    found, _ = after(rules, {"w": jnp.zeros(1)}, {"w": jnp.full(1, 0.3)}, steps)
+    path = np.array([0.0, *(step["w"][0] for step in found)])
+    return -np.diff(path)
+
+
+def test_a_constant_rate():
+    np.testing.assert_allclose(rates(), [0.5] * 10, rtol=1e-6)
+
+
+def test_the_rate_warms_up_in_equal_steps():
+    """Three of ten steps rise, the first of them above zero; then it stays."""
+    expected = [0.125, 0.25, 0.375, *[0.5] * 7]
+    np.testing.assert_allclose(rates(warmup_share=0.3), expected, rtol=1e-5)
+
+
+def test_the_rate_falls_to_its_final_share():
+    """Over the eight steps after warm-up, so that it would be reached after the last."""
+    expected = [0.5 / 3, 1.0 / 3, *(0.5 - 0.05 * i for i in range(8)), 0.1, 0.1]
+    found = rates(steps=12, warmup_share=0.2, final_share=0.2)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_a_schedule_of_warm_up_alone_is_no_mistake():
+    np.testing.assert_allclose(
+        rates(steps=2, warmup_share=1.0)[:2], [0.5 / 11, 1 / 11], rtol=1e-5
+    )
+
+
+def test_large_gradients_are_scaled_down_together():
+    """(3, 4) has norm 5. With eps = 1 a slope of g moves by g/(|g| + 1)."""
+    params = {"a": jnp.zeros(1), "b": jnp.zeros(1)}
+    slopes = {"a": jnp.full(1, 3.0), "b": jnp.full(1, -4.0)}
+    rules = {"eps": 1.0, "learning_rate": 1.0}
+    for clip, a, b in ((1.0, 0.6, 0.8), (2.5, 1.5, 2.0), (5.5, 3.0, 4.0)):
+        (found,), metrics = after(rules | {"clip_norm": clip}, params, slopes)
+        assert found["a"][0] == pytest.approx(-a / (a + 1), rel=1e-5)
+        assert found["b"][0] == pytest.approx(b / (b + 1), rel=1e-5)
+        assert metrics["grad_norm"] == pytest.approx(5.0)  # before clipping
+
+
+def test_two_steps_of_adam_by_hand():
+    """b1 = 0.5, b2 = 0.75; slopes 1 and then -3; weights decay by rate · 0.1."""
+    rules = {"b1": 0.5, "b2": 0.75, "eps": 0.0, "weight_decay": 0.1}
+    rule = update.optimiser(**(RULES | rules))
+    state = update.start({"w": jnp.full(1, 2.0)}, rule)
+    weight = 2.0
+    mean = square = 0.0
+    for count, slope in enumerate((1.0, -3.0), 1):
+        state, metrics = update.train_step(
+            product, rule, state, {"w": jnp.full(1, slope)}
+        )
+        assert float(metrics["loss"]) == pytest.approx(weight * slope, rel=1e-5)
+        assert float(metrics["sum"]) == 7
+        mean = 0.5 * mean + 0.5 * slope
+        square = 0.75 * square + 0.25 * slope**2
+        direction = mean / (1 - 0.5**count) / (square / (1 - 0.75**count)) ** 0.5
+        weight -= 0.5 * (direction + 0.1 * weight)
+        assert float(state.params["w"][0]) == pytest.approx(weight, rel=1e-5)
+
+
+def test_muon_orthogonalises_matrices_and_leaves_the_rest_to_adam():
+    rng = np.random.default_rng(0)
+    params = {"matrix": jnp.zeros((6, 4)), "vector": jnp.zeros(5)}
+    slopes = {
+        "matrix": jnp.asarray(rng.normal(size=(6, 4)) * [1, 3, 9, 27], jnp.float32),
+        "vector": jnp.asarray(rng.normal(size=5), jnp.float32),
+    }
+    (found,), _ = after({"name": "muon", "eps": 1e-8}, params, slopes)
+    # All directions of the matrix move about equally far, however steep they are.
+    steep = np.linalg.svd(np.asarray(slopes["matrix"]), compute_uv=False)
+    moved = np.linalg.svd(found["matrix"], compute_uv=False)
+    assert steep.max() / steep.min() > 10
+    assert moved.max() / moved.min() < 2
+    assert np.all(np.sign(found["matrix"][:, 3]) == -np.sign(slopes["matrix"][:, 3]))
+    # Adam's first step is the rate times the sign; a fifth of the rate here.
+    np.testing.assert_allclose(
+        found["vector"], -0.1 * np.sign(slopes["vector"]), rtol=1e-4
+    )
+
+
+def test_the_start_is_a_copy():
+    """A step consumes its state; what it was started from is still a reference."""
+    params = {"w": jnp.arange(3.0)}
+    rule = update.optimiser(**RULES)
+    first = update.start(params, rule)
+    assert int(first.step) == 0
+    second, _ = update.train_step(product, rule, first, {"w": jnp.ones(3)})
+    assert first.params["w"].is_deleted()
+    assert not params["w"].is_deleted()
+    np.testing.assert_array_equal(params["w"], [0, 1, 2])
+    np.testing.assert_allclose(second.params["w"], [-0.5, 0.5, 1.5], rtol=1e-5)
+
+
+def test_the_same_arguments_give_the_same_rule():
+    """So that the compiled step is found again."""
+    assert update.optimiser(**RULES) is update.optimiser(**dict(reversed(RULES.items())))
+    assert update.optimiser(**RULES) is not update.optimiser(**RULES | {"steps": 11})
+    rule, batch = update.optimiser(**RULES), {"w": jnp.ones(2)}
+    update.train_step(product, rule, update.start(batch, rule), batch)
+    compiled = update.train_step._cache_size()
+    again = update.optimiser(**dict(RULES))
+    update.train_step(product, again, update.start(batch, again), batch)
+    assert update.train_step._cache_size() == compiled
+
+
+def test_an_unknown_rule_is_explained():
+    with pytest.raises(UserError, match="must be one of adamw, muon, got 'adam'"):
+        update.optimiser(**RULES | {"name": "adam"})
+
+
+@pytest.mark.parametrize("name", ["loss", "grad_norm"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_numbers_that_are_not_finite_stop_the_run(name, bad):
+    fine = {"loss": -3.0, "grad_norm": 1e30, "kl": np.nan}
+    update.require_sane(4, fine, {})
+    with pytest.raises(UserError, match=f"{name} is {bad} at step 4"):
+        update.require_sane(4, fine | {name: bad}, {})
+
+
+@pytest.mark.parametrize("gap", [0.02, np.inf, np.nan])
+def test_a_metric_over_its_limit_stops_the_run(gap):
+    fine = {"loss": 0.0, "grad_norm": 0.0, "logp_gap": 0.01}
+    limits = {"logp_gap": 0.01}
+    update.require_sane(4, fine, limits)
+    with pytest.raises(UserError, match=r"logp_gap is .* at step 4, its limit is 0.01"):
+        update.require_sane(4, fine | {"logp_gap": gap}, limits)
+
+
+def test_any_rule_of_optax_will_do():
+    rule = optax.sgd(0.25)
+    state = update.start({"w": jnp.ones(2)}, rule)
+    state, _ = update.train_step(product, rule, state, {"w": jnp.array([1.0, -2.0])})
+    np.testing.assert_allclose(state.params["w"], [0.75, 1.5])
