@@ -87,7 +87,7 @@ def base() -> ConfigDict:
     config.sft.optimiser.final_share = 0.1
 
     config.grpo = ConfigDict()
-    config.grpo.steps = 120
+    config.grpo.steps = 240
     config.grpo.prompts = 32  # Q
     config.grpo.samples = 8  # G
     config.grpo.preset = "paper"  # details the paper leaves open; grpo.PRESETS

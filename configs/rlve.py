@@ -71,6 +71,7 @@ def smoke(config: ConfigDict) -> None:
     config.evaluation.problems_per_part = 8  # as many as grpo.prompts: one program
     config.evaluation.resamples = 200
     config.decoding.max_new_tokens = 48
+    config.checkpoint.every_s = 0.5
 
 
 def qwen3(config: ConfigDict, size: str, rows: int) -> None:

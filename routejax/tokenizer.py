@@ -18,6 +18,9 @@ from routejax.errors import UserError
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 
+_SPACE = "\u2581"  # how SentencePiece writes a space, so no text may have it
+_LONGEST = 4192  # SentencePiece's own limit for a line, in bytes
+
 
 class Tokenizer:
     """A trained SentencePiece model with this project's special ids.
@@ -51,9 +54,10 @@ class Tokenizer:
             UserError: a character of `text` is not in the model's alphabet.
         """
         ids = self._pieces.EncodeAsIds(text)
-        if UNK in ids:
+        if UNK in ids or _SPACE in text:
             known = {self._pieces.IdToPiece(i) for i in range(self.size)}
-            odd = sorted({c for c in text.replace(" ", "\u2581") if c not in known})
+            known |= {" "} if _SPACE in known else set()
+            odd = sorted({c for c in text if c == _SPACE or c not in known})
             raise UserError(
                 f"the tokenizer does not know the characters {odd} of {text[:80]!r}; "
                 "train it on text that has them"
@@ -94,6 +98,7 @@ def train(texts: Iterable[str], *, size: int) -> Tokenizer:
             f"tokenizer.size must be at least {least} to hold the pool's alphabet, "
             f"got {size}"
         )
+    longest = max((len(line.encode()) for line in lines), default=0)
     out = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(lines),
@@ -106,6 +111,8 @@ def train(texts: Iterable[str], *, size: int) -> Tokenizer:
         add_dummy_prefix=False,
         user_defined_symbols=symbols,
         hard_vocab_limit=False,
+        # Longer lines would be left out without a word.
+        max_sentence_length=max(_LONGEST, longest),
         pad_id=PAD,
         unk_id=UNK,
         bos_id=BOS,

@@ -53,8 +53,8 @@ def optimiser(
     Args:
         steps: length of the schedule.
         warmup_share: part of `steps` over which the rate rises.
-        final_share: last rate as a share of the peak; it falls linearly after warm-up.
-            1 keeps it constant.
+        final_share: after warm-up the rate falls linearly to this share of the peak,
+            which it would reach one step after the last. 1 keeps it constant.
         clip_norm: gradients with a larger global norm are scaled down to it.
 
     Raises:

@@ -135,16 +135,18 @@ def test_loss_of_a_known_group(name):
 
 
 def test_tokens_of_a_known_group():
-    advantage = standardised(grpo_cases.REWARDS)
-    for index, a in enumerate(advantage):
-        logp, old, ref = (
-            jnp.asarray(table[index], jnp.float32)
-            for table in (grpo_cases.LOGPS, grpo_cases.OLD, grpo_cases.REF)
-        )
-        value, _ = grpo.surrogate(logp, old, jnp.full_like(logp, a), PAPER)
-        np.testing.assert_allclose(-value, grpo_cases.TOKEN_LOSS[index], rtol=2e-6)
-        expected = grpo_cases.TOKEN_K3[index]
-        np.testing.assert_allclose(grpo.k3(logp, ref), expected, rtol=2e-6, atol=1e-12)
+    def table(ragged):
+        return jnp.asarray([[*row, *[0.0] * (5 - len(row))] for row in ragged])
+
+    logp, old, ref = map(table, (grpo_cases.LOGPS, grpo_cases.OLD, grpo_cases.REF))
+    advantage = jnp.asarray(standardised(grpo_cases.REWARDS), jnp.float32)
+    value, _ = grpo.surrogate(logp, old, jnp.tile(advantage[:, None], 5), PAPER)
+    kl = np.asarray(grpo.k3(logp, ref))
+    for index, row in enumerate(grpo_cases.TOKEN_LOSS):
+        found = -np.asarray(value)[index, : len(row)]
+        np.testing.assert_allclose(found, row, rtol=2e-6)
+        wanted = grpo_cases.TOKEN_K3[index]
+        np.testing.assert_allclose(kl[index, : len(row)], wanted, rtol=2e-6, atol=1e-12)
 
 
 def test_one_mean_over_all_tokens():

@@ -25,7 +25,7 @@ def batch(examples):
 
 @pytest.fixture(scope="module")
 def descend(student):
-    """Slope and metrics of one step at rate 1, at which parameters fall by the slope."""
+    """Slope and metrics of one step; at rate 1 parameters fall by their slope."""
     rule, loss = optax.sgd(1.0), sft.loss(student)
 
     def run(params, rows):
@@ -122,7 +122,7 @@ def test_the_end_of_a_response_is_learned(bigram, descend):
 
 
 def test_padding_changes_nothing(params, descend):
-    """Rows of nothing but padding stand in every batch here: no 0/0 may come of them."""
+    """Every batch here has rows of nothing else, and no 0/0 may come of them."""
     plain = batch(EXAMPLES)
     tokens = jnp.where(plain.rows.segments == 0, 23, plain.rows.tokens)
     filled = plain._replace(rows=plain.rows._replace(tokens=tokens))

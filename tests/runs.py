@@ -1,0 +1,153 @@
+"""The program as a user starts it, and one finished smoke run that tests share.
+
+Every start is a process of its own: flags, signals, locks and exit codes are real.
+Compiled programs of the first run serve the others, which is also what a restart does.
+"""
+
+import fcntl
+import functools
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parent.parent
+SMOKE = "--config=configs/rlve.py:smoke"
+WAIT_S = 400.0  # far more than any run needs; a hang must not hang the suite
+
+# Removed when the interpreter ends.
+_SCRATCH = tempfile.TemporaryDirectory(prefix="routejax-tests-")
+
+
+class Ended(NamedTuple):
+    """How a run ended, and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+
+def start(workdir: Path, *flags: str) -> subprocess.Popen[str]:
+    """A running process of the main job."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "routejax.train", SMOKE, f"--workdir={workdir}", *flags],
+        cwd=ROOT,
+        env=_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def end(process: subprocess.Popen[str]) -> Ended:
+    """Waits for the process."""
+    out, err = process.communicate(timeout=WAIT_S)
+    return Ended(process.returncode, out, err)
+
+
+def run(workdir: Path, *flags: str) -> Ended:
+    """The main job from start to end."""
+    return end(start(workdir, *flags))
+
+
+class Finished(NamedTuple):
+    """A whole run, and what it took."""
+
+    root: Path
+    ended: Ended
+    cpu_s: float
+    peak_bytes: int
+
+
+@functools.cache
+def finished() -> Finished:
+    """A smoke run that nothing interrupted; tests read it and never write to it."""
+    root = scratch("finished")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    ended = run(root)
+    assert ended.status == 0, ended.err
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = sum(getattr(used, t) - getattr(before, t) for t in ("ru_utime", "ru_stime"))
+    return Finished(root, ended, cpu_s, used.ru_maxrss * 1024)
+
+
+def scratch(name: str) -> Path:
+    """A path that does not exist yet."""
+    return Path(tempfile.mkdtemp(dir=_SCRATCH.name, prefix=name)) / "run"
+
+
+def warm(name: str) -> Path:
+    """A new folder of a run with the programs that `finished` compiled."""
+    root = scratch(name)
+    shutil.copytree(finished().root / ".compiled", root / ".compiled")
+    return root
+
+
+def copy(name: str) -> Path:
+    """A finished run that a test may change."""
+    root = scratch(name)
+    shutil.copytree(finished().root, root)
+    return root
+
+
+def is_running(root: Path) -> bool:
+    """Whether a process holds the folder."""
+    path = root / ".lock"
+    if not path.exists():
+        return False
+    with path.open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
+
+
+def wait_until(condition, process: subprocess.Popen[str]) -> bool:
+    """Whether the condition came true before the process ended."""
+    until = time.monotonic() + WAIT_S
+    while process.poll() is None:
+        assert time.monotonic() < until, "the run hangs"
+        if condition():
+            return True
+        time.sleep(0.002)
+    return False
+
+
+def results(root: Path) -> str:
+    """Text of `results.json` without its times."""
+    found = json.loads((root / "results.json").read_text())
+    del found["times"]
+    return json.dumps(found)
+
+
+def logs(root: Path) -> dict[str, list[dict[str, Any]]]:
+    """Every line of every training log without its times."""
+    found = {}
+    for path in sorted(root.glob("arms/*/*/*/metrics.jsonl")):
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        for row in rows:
+            del row["batch_s"], row["step_s"]
+        found[str(path.relative_to(root))] = rows
+    return found
+
+
+def files(root: Path) -> dict[str, bytes]:
+    """Content of every file of a run, by path, compiled programs left out."""
+    paths = (p for p in sorted(root.rglob("*")) if p.is_file())
+    named = {str(p.relative_to(root)): p for p in paths}
+    return {k: p.read_bytes() for k, p in named.items() if not k.startswith(".comp")}
+
+
+def _environment() -> dict[str, str]:
+    """One CPU device, and bytecode that later starts find, whatever pytest's own."""
+    ours = ("XLA_FLAGS", "PYTHONDONTWRITEBYTECODE")
+    env = {name: value for name, value in os.environ.items() if name not in ours}
+    cache = f"{_SCRATCH.name}/bytecode"
+    return env | {"JAX_PLATFORMS": "cpu", "PYTHONPYCACHEPREFIX": cache}
