@@ -147,7 +147,8 @@ def files(root: Path) -> dict[str, bytes]:
 
 def _environment() -> dict[str, str]:
     """One CPU device, and bytecode that later starts find, whatever pytest's own."""
-    ours = ("XLA_FLAGS", "PYTHONDONTWRITEBYTECODE")
-    env = {name: value for name, value in os.environ.items() if name not in ours}
-    cache = f"{_SCRATCH.name}/bytecode"
-    return env | {"JAX_PLATFORMS": "cpu", "PYTHONPYCACHEPREFIX": cache}
+    env = os.environ | {"JAX_PLATFORMS": "cpu"}
+    env.pop("XLA_FLAGS", None)
+    if env.pop("PYTHONDONTWRITEBYTECODE", None):
+        env["PYTHONPYCACHEPREFIX"] = f"{_SCRATCH.name}/bytecode"
+    return env

@@ -1,13 +1,24 @@
 """Runs that are killed or asked to stop, and go on: the results are the same bytes."""
 
+import functools
 import random
-import re
 import shutil
 import signal
 import time
 
 import pytest
-from runs import end, finished, is_running, logs, results, run, start, wait_until, warm
+from runs import (
+    copy,
+    end,
+    finished,
+    is_running,
+    logs,
+    results,
+    run,
+    start,
+    wait_until,
+    warm,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -29,48 +40,43 @@ def assert_like_an_uninterrupted_run(root):
     assert leftovers(root) == []
 
 
-def test_killed_five_times_at_random_moments():
+def test_killed_at_random_moments_and_while_it_writes():
+    """Five times anywhere, then in the middle of a checkpoint and of the weights."""
     root = warm("killed")
     rng = random.Random(20260924)
     hits = 0
     for _ in range(5):
         process = start(root)
         if wait_until(lambda: is_running(root), process):
-            time.sleep(rng.uniform(0.5, 6.0))
+            time.sleep(rng.uniform(0.5, 5.0))
         hits += process.poll() is None
         process.kill()
         end(process)
     assert hits >= 3, "the run is over before it is killed; kill it earlier"
+    for what, pattern in SAVING.items():
+        process = start(root)
+        saving = functools.partial(is_there, root, pattern)
+        assert wait_until(saving, process), f"no {what} was ever being written"
+        process.kill()
+        end(process)
     assert run(root).status == 0
     assert_like_an_uninterrupted_run(root)
 
 
-def test_killed_while_it_writes():
-    """Checkpoints and weights are killed half-written, several of each."""
-    root = warm("writing")
-    for what, times in (("checkpoint", 2), ("weights", 1)):
-        for _ in range(times):
-            process = start(root)
-
-            def saving(pattern=SAVING[what]):
-                return any(root.glob(pattern))
-
-            assert wait_until(saving, process), f"no {what} was ever being written"
-            process.kill()
-            end(process)
-    assert run(root).status == 0
-    assert_like_an_uninterrupted_run(root)
+def is_there(root, pattern):
+    return any(root.glob(pattern))
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_asked_to_stop_it_saves_its_step_and_says_so(number):
-    root = warm("asked")
-    log = root / "arms/diverse/seed_0/sft/metrics.jsonl"
-    if number == signal.SIGINT:  # stop in RL: begin with SFT done
-        shutil.copytree(finished().root, root, dirs_exist_ok=True)
-        for stage in ("grpo", "evaluate_grpo"):
-            shutil.rmtree(root / "arms/diverse/seed_0" / stage)
-        log = root / "arms/diverse/seed_0/grpo/metrics.jsonl"
+@pytest.mark.parametrize(
+    ("number", "stage"), [(signal.SIGTERM, "sft"), (signal.SIGINT, "grpo")]
+)
+def test_asked_to_stop_it_saves_its_step_and_says_so(number, stage):
+    """Begins where all is done but this stage of one arm and what follows it."""
+    root = copy("asked")
+    stages = ["sft", "evaluate_sft", "grpo", "evaluate_grpo"]
+    for name in stages[stages.index(stage) :]:
+        shutil.rmtree(root / "arms/similar/seed_0" / name)
+    log = root / "arms/similar/seed_0" / stage / "metrics.jsonl"
     process = start(root)
     assert wait_until(lambda: log.exists() and log.stat().st_size, process)
     process.send_signal(number)
@@ -83,7 +89,6 @@ def test_asked_to_stop_it_saves_its_step_and_says_so(number):
     done = len(log.read_text().splitlines())
     saved = [int(p.name) for p in (log.parent / "checkpoints").iterdir()]
     assert max(saved) == done
-    again = run(root)
-    assert again.status == 0
-    assert re.search(rf"diverse seed 0 {log.parent.name}: (\d+)/\1 .*done", again.out)
+    assert f"similar seed 0 {stage}: {done}/" in ended.out
+    assert run(root).status == 0
     assert_like_an_uninterrupted_run(root)

@@ -1,0 +1,131 @@
+"""Rollouts: one row of requests per problem, judged; the sampler itself is played."""
+
+import dataclasses
+import re
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from routejax import rollout, tokenizer
+from routejax.envs import make_problem, write_trace
+from routejax.errors import UserError
+from routejax.rollout import Decoding
+from routejax.sampler import Samples, request_keys
+from routejax.tokenizer import EOS
+
+DECODING = Decoding(
+    slots=4, refill_at=1, max_new_tokens=120, prompt_tokens=40, temperature=0.8
+)
+PROBLEMS = [make_problem("sort", 1, seed) for seed in (3, 4, 5)]
+TRACES = [write_trace(problem, "smallest", "plain", 0) for problem in PROBLEMS]
+
+
+@pytest.fixture(scope="module")
+def made():
+    return tokenizer.train([*TRACES, *(p.prompt + "\n" for p in PROBLEMS)], size=90)
+
+
+@pytest.fixture
+def play(student, params, made, monkeypatch):
+    """A rollout whose sampler gives the ids it is told, and what it was asked."""
+
+    def played(rows, problems=PROBLEMS, **changes):
+        asked = {}
+
+        def sample(student, params, queue, **settings):
+            asked.update(settings, queue=queue)
+            tokens = np.zeros((len(rows), settings["max_new"]), np.int32)
+            for n, row in enumerate(rows):
+                tokens[n, : len(row)] = row
+            lengths = np.array([len(row) for row in rows], np.int32)
+            shown = np.arange(settings["max_new"]) < lengths[:, None]
+            return Samples(
+                jnp.asarray(tokens),
+                jnp.where(shown, -0.5, 0.0),
+                jnp.asarray(lengths),
+                jnp.int32(17),
+            )
+
+        monkeypatch.setattr(rollout, "sample", sample)
+        found = rollout.rollout(
+            student,
+            params,
+            made,
+            problems,
+            samples=len(rows) // max(1, len(problems)),
+            seed=5,
+            step=2,
+            decoding=dataclasses.replace(DECODING, **changes),
+        )
+        return found, asked
+
+    return played
+
+
+def test_rewards_are_one_row_per_problem(play, made):
+    """Right; right but without EOS; the answer to another problem."""
+    right = [made.response(text) for text in TRACES]
+    rows = [x for n in range(3) for x in (right[n], right[n][:-1], right[(n + 1) % 3])]
+    found, _ = play(rows)
+    assert found.rewards.tolist() == [[1, 0, 0]] * 3
+    assert found.truncated.tolist() == [False, True, False] * 3
+    assert found.lengths.tolist() == [len(row) for row in rows]
+    assert found.steps == 17
+    assert [verdict.solved for verdict in found.verdicts] == [True, True, False] * 3
+    assert found.texts[:2] == [TRACES[0]] * 2
+    for n, (example, row) in enumerate(zip(found.examples, rows, strict=True)):
+        assert example.prompt == made.prompt(PROBLEMS[n // 3].prompt)
+        assert example.response == row  # the sampled ids, never encoded again
+    assert np.sum(found.logps != 0) == sum(map(len, rows))
+
+
+def test_ids_are_kept_where_text_has_another_spelling(play, made):
+    """The same text word by word, which is not how the tokenizer cuts it."""
+    words = [i for word in re.split("(?=[ .])", TRACES[0]) for i in made.encode(word)]
+    ids = made.encode(TRACES[0])
+    assert made.decode(words) == made.decode(ids)
+    assert words != ids
+    found, _ = play([[*words, EOS]], PROBLEMS[:1])
+    assert found.examples[0].response == [*words, EOS]
+    assert found.rewards.tolist() == [[1]]
+
+
+def test_requests_are_of_their_problem_and_number(play, made):
+    _, asked = play([[EOS]] * 6)
+    queue = asked["queue"]
+    assert queue.owner.tolist() == [0, 0, 1, 1, 2, 2]
+    assert asked["slots"] == 4
+    assert asked["stop_ids"] == (EOS,)
+    for row, length, problem in zip(
+        queue.prompts.tolist(), queue.prompt_lengths.tolist(), PROBLEMS, strict=True
+    ):
+        ids = made.prompt(problem.prompt)
+        assert row == ids + [0] * (40 - len(ids))
+        assert length == len(ids)
+    # A sample's key is a function of its problem's id, wherever the problem stands.
+    keys = np.asarray(queue.keys)
+    assert len(np.unique(keys, axis=0)) == 6
+    _, turned = play([[EOS]] * 6, PROBLEMS[::-1])
+    np.testing.assert_array_equal(keys[:2], turned["queue"].keys[4:])
+    number = np.array([rollout._number(PROBLEMS[1].id)], np.uint32)
+    expected = request_keys(5, 2, number, np.array([1], np.uint32))
+    np.testing.assert_array_equal(keys[3], expected[0])
+
+
+def test_an_empty_response_is_unsolved_and_cut_off(play):
+    found, _ = play([[]], PROBLEMS[:1])
+    assert found.rewards.tolist() == [[0]]
+    assert found.truncated.tolist() == [True]
+    assert found.examples[0].response == []
+
+
+def test_a_prompt_that_is_too_long_is_named(play):
+    with pytest.raises(UserError, match=rf"{PROBLEMS[0].id} \(sort\) has a prompt of"):
+        play([[EOS]] * 3, prompt_tokens=2)
+
+
+@pytest.mark.parametrize("temperature", [0.0, -1.0, float("nan")])
+def test_a_temperature_that_divides_by_nothing_is_refused(play, temperature):
+    with pytest.raises(UserError, match="temperature must be above 0"):
+        play([[EOS]] * 3, temperature=temperature)
