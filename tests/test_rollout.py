@@ -81,13 +81,14 @@ def test_rewards_are_one_row_per_problem(play, made):
 
 
 def test_ids_are_kept_where_text_has_another_spelling(play, made):
-    """The same text word by word, which is not how the tokenizer cuts it."""
-    words = [i for word in re.split("(?=[ .])", TRACES[0]) for i in made.encode(word)]
-    ids = made.encode(TRACES[0])
-    assert made.decode(words) == made.decode(ids)
-    assert words != ids
-    found, _ = play([[*words, EOS]], PROBLEMS[:1])
-    assert found.examples[0].response == [*words, EOS]
+    """The same text, its reasoning letter by letter."""
+    start, reasoning, answer = re.split("(?<=<think>)|(?=</think>)", TRACES[0])
+    letters = [i for c in reasoning for i in made.encode(c)]
+    assert len(letters) > len(made.encode(reasoning))
+    ids = [*made.encode(start), *letters, *made.encode(answer), EOS]
+    found, _ = play([ids], PROBLEMS[:1])
+    assert found.texts == [TRACES[0]]
+    assert found.examples[0].response == ids
     assert found.rewards.tolist() == [[1]]
 
 

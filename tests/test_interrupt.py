@@ -1,0 +1,74 @@
+"""Signals: at once where nothing holds them, else when the step is saved."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from routejax import interrupt
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Handlers as in the program; signals that a test sends are forgotten after it."""
+    before = {n: signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGINT)}
+    monkeypatch.setattr(interrupt._Signals, "came", None)
+    interrupt.install()
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_at_once_when_nothing_is_held(number, installed):
+    with pytest.raises(interrupt.Interrupted, match=number.name):
+        os.kill(os.getpid(), number)
+
+
+def step(steps, error=None):
+    """One step of a loop in which a signal comes."""
+    with interrupt.held() as asked:
+        assert not asked()
+        os.kill(os.getpid(), signal.SIGTERM)
+        steps.append("after the signal")
+        assert asked()
+        if error:
+            raise error
+
+
+def test_held_until_the_step_is_saved(installed):
+    steps = []
+    with pytest.raises(interrupt.Interrupted, match="SIGTERM"):
+        step(steps)
+    assert steps == ["after the signal"]
+
+
+def test_an_error_of_the_step_comes_before_a_held_signal(installed):
+    with pytest.raises(ZeroDivisionError):
+        step([], ZeroDivisionError())
+
+
+def test_nothing_happens_without_a_signal(installed):
+    with interrupt.held() as asked:
+        assert not asked()
+
+
+def test_it_is_no_ordinary_exception():
+    """Code that catches `Exception` cannot swallow a request to stop."""
+    assert not issubclass(interrupt.Interrupted, Exception)
+
+
+def test_the_exit_code_asks_for_another_try():
+    code = (
+        "import os, signal\n"
+        "from routejax import interrupt\n"
+        "interrupt.install()\n"
+        "try:\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "except interrupt.Interrupted:\n"
+        "    raise SystemExit(interrupt.EXIT_CODE)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], check=False)
+    assert ended.returncode == os.EX_TEMPFAIL == 75

@@ -1,0 +1,246 @@
+"""The training loop on a problem of two numbers, stopped and resumed at every step."""
+
+import contextlib
+import io
+import json
+import os
+import signal
+
+import jax
+import jax.numpy as jnp
+import pytest
+from rich.console import Console
+
+from routejax import checkpoints, interrupt, loop, progress, update
+from routejax.errors import UserError
+
+STEPS = 6
+OPTIMISER = {
+    "name": "adamw",
+    "learning_rate": 0.1,
+    "warmup_share": 0.5,
+    "final_share": 0.1,
+    "b1": 0.9,
+    "b2": 0.95,
+    "eps": 1e-8,
+    "weight_decay": 0.1,
+    "clip_norm": 1.0,
+}
+
+
+def distance(params, batch):
+    """Squared distance to the batch."""
+    value = jnp.sum((params["w"] - batch) ** 2)
+    return value, {"gap": jnp.sqrt(value)}
+
+
+class Counting:
+    """Batches 1, 2, 3 … times two, with a state; `on` is called with each number."""
+
+    def __init__(self, on=lambda number: None):
+        self.number, self.on = 0, on
+
+    def next(self, params, step):
+        assert step == self.number
+        self.number += 1
+        self.on(self.number)
+        batch = jnp.full(2, 2.0 * self.number)
+        return batch, {"seen": float(params["w"][0])}
+
+    def state(self):
+        return {"number": self.number}
+
+    def restore(self, state):
+        self.number = state["number"]
+
+
+@pytest.fixture
+def train(tmp_path):
+    """Trains in `tmp_path`, going on from what is there."""
+
+    def call(source=None, *, steps=STEPS, every_s=0.0, **settings):
+        rule = update.optimiser(steps=STEPS, **OPTIMISER)
+        console = Console(file=io.StringIO())
+        with (
+            checkpoints.opened(tmp_path / "c", keep=2, every_s=every_s) as saved,
+            progress.track(console, "t", steps, "steps", saved.latest()) as shown,
+        ):
+            return loop.train(
+                update.start({"w": jnp.zeros(2)}, rule),
+                source or Counting(),
+                distance,
+                rule,
+                steps=steps,
+                checkpoints=saved,
+                log=tmp_path / "log.jsonl",
+                progress=shown,
+                **settings,
+            )
+
+    return call
+
+
+def log_of(folder):
+    rows = [json.loads(x) for x in (folder / "log.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in row.items() if not k.endswith("_s")} for row in rows]
+
+
+@pytest.fixture
+def whole(train, tmp_path):
+    """Parameters and log of a run that nothing stopped; the folder is empty again."""
+    params = train()
+    log = log_of(tmp_path)
+    (tmp_path / "log.jsonl").unlink()
+    (tmp_path / "c").rename(tmp_path / "whole")
+    return params, log
+
+
+def assert_same(params, whole, folder):
+    assert params["w"].tolist() == whole[0]["w"].tolist()
+    assert log_of(folder) == whole[1]
+
+
+def test_a_line_per_step_with_facts_metrics_and_times(train, tmp_path):
+    train()
+    rows = [json.loads(x) for x in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows] == [1, 2, 3, 4, 5, 6]
+    for row in rows:
+        assert set(row) == {
+            *("step", "seen", "gap", "loss", "grad_norm", "batch_s", "step_s"),
+        }
+        assert 0 <= row["batch_s"] <= row["step_s"]
+    # w = (0, 0), batch (2, 2): loss 8, gradient (-4, -4), and the loss is before the
+    # step; "seen" is under the parameters that the batch was made with.
+    assert rows[0]["loss"] == 8
+    assert rows[0]["grad_norm"] == pytest.approx(32**0.5)
+    assert rows[0]["seen"] == 0
+    assert rows[1]["seen"] > 0
+
+
+@pytest.mark.parametrize("stop", range(1, STEPS + 1))
+def test_stopped_by_an_error_it_resumes_as_if_it_had_not(stop, train, whole, tmp_path):
+    def fails(number):
+        if number == stop:
+            raise ConnectionError
+
+    with pytest.raises(ConnectionError):
+        train(Counting(fails))
+    assert len(log_of(tmp_path)) == stop - 1
+    assert_same(train(), whole, tmp_path)
+
+
+def test_steps_after_the_checkpoint_are_done_again_and_cut(train, whole, tmp_path):
+    """A kill leaves a log that is ahead of the checkpoint, and half a line."""
+    with pytest.raises(ConnectionError):
+        train(Counting(lambda n: raise_at(n, 4)))
+    log = tmp_path / "log.jsonl"
+    ahead = log.read_text() + '{"step": 4, "loss": 99}\n{"step": 5, "lo'
+    log.write_text(ahead)
+    assert_same(train(), whole, tmp_path)
+
+
+def raise_at(number, stop):
+    if number == stop:
+        raise ConnectionError
+
+
+def test_without_a_checkpoint_it_begins_again(train, whole, tmp_path):
+    with pytest.raises(ConnectionError):
+        train(Counting(lambda n: raise_at(n, 4)), every_s=1e9)
+    assert len(log_of(tmp_path)) == 3
+    assert_same(train(), whole, tmp_path)
+
+
+def test_a_finished_training_does_no_step(train, whole, tmp_path):
+    train()
+
+    def fails(number):
+        raise AssertionError(number)
+
+    assert_same(train(Counting(fails)), whole, tmp_path)
+
+
+def test_a_log_shorter_than_the_checkpoint_is_refused(train, tmp_path):
+    train()
+    (tmp_path / "log.jsonl").write_text("{}\n")
+    with pytest.raises(UserError, match=r"log.jsonl has 1 lines but .* is of step 6"):
+        train()
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_what_is_not_finite_stops_before_it_is_saved(bad, train, whole, tmp_path):
+    class Poisoned(Counting):
+        def next(self, params, step):
+            batch, facts = super().next(params, step)
+            return (batch * bad if step == 3 else batch), facts
+
+    with pytest.raises(UserError, match="at step 3: the run stops before it is saved"):
+        train(Poisoned())
+    assert len(log_of(tmp_path)) == 3
+    assert sorted(int(p.name) for p in (tmp_path / "c").iterdir()) == [2, 3]
+    assert_same(train(), whole, tmp_path)  # the cause mended, it goes on
+
+
+def test_a_metric_over_its_limit_stops_before_it_is_saved(train, tmp_path):
+    with pytest.raises(UserError, match="gap is .* at step 2, its limit is 5"):
+        train(limits={"gap": 5.0})
+    assert [int(p.name) for p in (tmp_path / "c").iterdir()] == [1, 2]
+
+
+@pytest.mark.parametrize("stop", [1, 3, STEPS])
+def test_a_signal_waits_for_the_step_and_its_checkpoint(
+    stop, train, whole, tmp_path, monkeypatch
+):
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(interrupt._Signals, "came", None)
+    interrupt.install()
+
+    def sends(number):
+        if number == stop:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    try:
+        with pytest.raises(interrupt.Interrupted, match="SIGTERM"):
+            train(Counting(sends), every_s=1e9)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    monkeypatch.setattr(interrupt._Signals, "came", None)
+    assert [int(p.name) for p in (tmp_path / "c").iterdir()] == [stop]
+    assert len(log_of(tmp_path)) == stop
+    assert_same(train(), whole, tmp_path)
+
+
+def test_every_step_runs_the_same_program(train, caplog):
+    """A state fresh, after a step, and restored is the same to the compiler."""
+    with jax.log_compiles(), contextlib.suppress(ConnectionError):
+        train(Counting(lambda n: raise_at(n, 4)))
+    with jax.log_compiles():
+        train()
+    compiled = [m for m in caplog.messages if "Compiling jit(train_step)" in m]
+    assert len(compiled) <= 1
+
+
+@pytest.mark.parametrize(
+    ("text", "done", "kept"),
+    [
+        ("a\nb\nc\n", 2, "a\nb\n"),
+        ("a\nb\nc", 2, "a\nb\n"),
+        ("a\nb\n", 2, "a\nb\n"),
+        ("a\nhalf", 0, ""),
+        ("", 0, ""),
+    ],
+)
+def test_lines_that_are_kept(text, done, kept, tmp_path):
+    log = tmp_path / "log"
+    log.write_text(text)
+    loop.keep_lines(log, done)
+    assert log.read_text() == kept
+
+
+@pytest.mark.parametrize("text", [None, "", "a\n", "a\nhalf"])
+def test_lines_that_are_missing(text, tmp_path):
+    log = tmp_path / "log"
+    if text is not None:
+        log.write_text(text)
+    with pytest.raises(UserError, match=r"log has \d lines but the newest checkpoint"):
+        loop.keep_lines(log, 2)

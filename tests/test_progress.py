@@ -1,0 +1,81 @@
+"""What a stage prints, on a terminal and in a log."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from routejax import progress
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that tests move; `now[0]` in seconds."""
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    return now
+
+
+def console(terminal=False):
+    return Console(file=io.StringIO(), force_terminal=terminal, width=100)
+
+
+def lines(out):
+    return out.file.getvalue().splitlines()
+
+
+def test_a_log_gets_a_line_every_few_seconds_and_one_at_the_end(clock):
+    out = console()
+    with progress.track(out, "sft", 100, "steps") as stage:
+        for done in range(1, 101):
+            clock[0] += 0.5
+            stage.update(done, f"loss {done}")
+    assert progress.HEARTBEAT_S == 15.0
+    assert lines(out) == [
+        "sft: 31/100  2.0 steps/s  16 s  ETA 34 s  loss 31",
+        "sft: 62/100  2.0 steps/s  31 s  ETA 19 s  loss 62",
+        "sft: 93/100  2.0 steps/s  46 s  ETA 4 s  loss 93",
+        "sft: 100/100  2.0 steps/s  50 s  done",
+    ]
+
+
+def test_slow_units_are_told_in_seconds_per_unit_and_none_has_no_eta(clock):
+    out = console()
+    with progress.track(out, "grpo", 3, "steps") as stage:
+        clock[0] += 40
+        stage.update(0)
+        clock[0] += 40
+        stage.update(2)
+    assert lines(out) == [
+        "grpo: 0/3  0.0 steps/s  40 s",
+        "grpo: 2/3  40.0 s/step  80 s  ETA 40 s",
+        "grpo: 2/3  40.0 s/step  80 s  ETA 40 s  done",
+    ]
+
+
+def test_resumed_work_does_not_count_into_the_rate(clock):
+    out = console()
+    with progress.track(out, "sft", 100, "steps", done=80) as stage:
+        clock[0] += 20
+        stage.update(90)
+    assert lines(out)[0] == "sft: 90/100  2.0 s/step  20 s  ETA 20 s"
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_what_stops_is_not_called_done(error, clock):
+    out = console()
+    with pytest.raises(error), progress.track(out, "pool", 9, "prompts"):
+        raise error
+    assert lines(out) == ["pool: 0/9  0.0 prompts/s  0 s  stopped"]
+
+
+def test_a_terminal_shows_one_bar_with_rate_time_and_note():
+    out = console(terminal=True)
+    with progress.track(out, "sft", 4, "steps") as stage:
+        stage.update(4, "loss 0.5")
+    text = out.file.getvalue()
+    assert "sft" in text
+    assert "4/4" in text
+    assert "steps/s" in text
+    assert "loss 0.5" in text
+    assert "done" not in text
