@@ -13,12 +13,13 @@ from ml_collections.config_dict import placeholder
 def base() -> ConfigDict:
     """The defaults: the local study on two CPU cores."""
     config = ConfigDict()
-    config.name = "local"
+    config.name = "local"  # of the recipe; the run's folder if none is given
     config.needs = ""  # what a machine must have that a local one has not; "" = nothing
 
     config.arms = ("diverse", "similar")  # selection methods; the first is compared
     config.seeds = (0,)  # training seeds: initial weights, order, samples
 
+    # Names in envs.ENVS: for traces, for RL, and asked in the evaluation.
     config.envs = ConfigDict()
     config.envs.sft = ("sort", "modsum", "brackets", "ab", "walk", "countdown")
     config.envs.rl = (*config.envs.sft, "distinct", "fence")  # two held out of SFT
@@ -39,7 +40,7 @@ def base() -> ConfigDict:
 
     # envs.problem_set
     config.problems = ConfigDict()
-    config.problems.rl_per_cell = 40
+    config.problems.rl_per_cell = 40  # per environment and difficulty
     config.problems.evaluation_per_cell = 4  # 40 problems per environment in range
     config.problems.seed = 0
 
@@ -54,7 +55,7 @@ def base() -> ConfigDict:
     config.selection.n = 4608  # rows per arm
     config.selection.K = placeholder(int)  # clusters over all groups; None: 0.4 n
     config.selection.r = 96  # projected features
-    config.selection.projection_seed = 42
+    config.selection.projection_seed = 42  # `seed` of selection.project
     config.selection.seed = 42
     config.selection.n_init = 3
     config.selection.max_iter = 50
@@ -63,7 +64,7 @@ def base() -> ConfigDict:
     config.selection.precision = "exact"
     config.selection.engine = "sklearn"
 
-    # models.create
+    # models.create, models.llama.LlamaConfig
     config.student = ConfigDict()
     config.student.family = "llama"
     config.student.width = 96
@@ -76,6 +77,7 @@ def base() -> ConfigDict:
     config.student.norm_eps = 1e-6
     config.student.tied = False
 
+    # stages.sft.Examples
     config.sft = ConfigDict()
     config.sft.epochs = 5  # a student from scratch needs more than the paper's one
     config.sft.batch_examples = 64  # per step, whatever their length
@@ -86,8 +88,9 @@ def base() -> ConfigDict:
     config.sft.optimiser.name = "muon"
     config.sft.optimiser.final_share = 0.1
 
+    # stages.grpo.Rollouts, grpo.loss
     config.grpo = ConfigDict()
-    config.grpo.steps = 240
+    config.grpo.steps = 240  # one batch and one update each
     config.grpo.prompts = 32  # Q
     config.grpo.samples = 8  # G
     config.grpo.preset = "paper"  # details the paper leaves open; grpo.PRESETS
@@ -112,10 +115,11 @@ def base() -> ConfigDict:
 
     config.evaluation = ConfigDict()
     config.evaluation.samples = 8  # N
-    config.evaluation.temperature = 1.0
+    config.evaluation.temperature = 1.0  # of the sampling, as in training
     config.evaluation.problems_per_part = 60  # a kill loses at most one part
     config.evaluation.resamples = 2000  # of the bootstrap over questions
 
+    # checkpoints.opened
     config.checkpoint = ConfigDict()
     config.checkpoint.every_s = 2.0  # seconds; a kill loses at most these and one step
     config.checkpoint.keep = 2
@@ -127,7 +131,7 @@ def base() -> ConfigDict:
 
 
 def optimiser(*, learning_rate: float) -> ConfigDict:
-    """AdamW with the warm-up of the specification and a constant rate."""
+    """Arguments of update.optimiser: AdamW, short warm-up, then a constant rate."""
     config = ConfigDict()
     config.name = "adamw"
     config.learning_rate = learning_rate

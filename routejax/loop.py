@@ -83,8 +83,8 @@ def train(
             sampled = time.monotonic()
             state, metrics = train_step(loss, optimiser, state, batch)
             row = facts | {k: float(v) for k, v in jax.device_get(metrics).items()}
-            require_sane(done, row, limits)
             done += 1
+            require_sane(done, row, limits)
             row |= {"batch_s": sampled - began, "step_s": time.monotonic() - began}
             lines.write(json.dumps({"step": done, **row}) + "\n")
             lines.flush()

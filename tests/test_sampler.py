@@ -97,11 +97,21 @@ def test_other_slots_and_refills_give_the_same(
     np.testing.assert_array_equal(out.tokens, reference.tokens)
     np.testing.assert_array_equal(out.lengths, reference.lengths)
     np.testing.assert_allclose(out.logps, reference.logps, atol=1e-5)
-    busy = reference.lengths.sum()
-    assert out.steps * slots >= busy
+    assert out.steps == steps_taken(reference.lengths, slots, refill_at)
     assert out.steps > 2 * NEW
-    if refill_at == 1:  # no slot waits while requests do
-        assert out.steps * slots < busy + slots * NEW
+
+
+def steps_taken(lengths, slots, refill_at):
+    """Steps until all is drawn, if idle slots take the next requests when due."""
+    waiting, left, steps = list(lengths), [0] * slots, 0
+    while waiting or any(left):
+        idle = [slot for slot, rest in enumerate(left) if rest == 0]
+        if len(idle) >= refill_at:
+            for slot in idle[: len(waiting)]:
+                left[slot] = waiting.pop(0)
+        left = [max(0, rest - 1) for rest in left]
+        steps += 1
+    return steps
 
 
 def test_a_request_alone_gives_the_same(draw, params, requests, reference):

@@ -73,6 +73,11 @@ def _write_traces(run: Run, folder: Path) -> dict:
         made = envs.solver_pool(
             config["envs"]["sft"], span, progress=progress, **settings
         )
+    if not made.traces:
+        raise UserError(
+            f"none of {made.counts['written']} traces may stay in the pool: "
+            f"{_counted(made.counts['rejected'])}; raise pool.max_words"
+        )
     pools.write_pool(folder / "pool.parquet", made.traces)
     rules = pools.TESTBEDS[TESTBED]
     table = pools.read_pool(folder / "pool.parquet")
@@ -86,6 +91,10 @@ def _write_traces(run: Run, folder: Path) -> dict:
         "rejected": pools.rejection_counts(rejected, rules),
         "sha256": pools.pool_sha256(table),
     }
+
+
+def _counted(rejected: dict[str, list[str]]) -> str:
+    return ", ".join(f"{reason} {len(ids)}" for reason, ids in rejected.items())
 
 
 def _require_disjoint(table: pa.Table, problems: dict[str, list[Problem]]) -> None:

@@ -1,0 +1,187 @@
+"""The stages before training: what they make, refuse, and notice when it is damaged."""
+
+import json
+import os
+import shutil
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from smoke_config import run_in, said
+
+from routejax import fingerprints
+from routejax.errors import UserError
+from routejax.stages import pool, select
+from routejax.traces import SCHEMA
+from routejax.workdir import sha256
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Folder and hashes of pool and features of the smoke recipe."""
+    root = tmp_path_factory.mktemp("made") / "run"
+    run = run_in(root)
+    hashes = pool.pool(run)
+    return root, hashes, select.fingerprint(run, hashes)
+
+
+@pytest.fixture
+def root(made, tmp_path):
+    shutil.copytree(made[0], tmp_path / "run")
+    return tmp_path / "run"
+
+
+def files(folder):
+    return {
+        p.name: p.read_bytes() for p in folder.iterdir() if p.name != "seconds.json"
+    }
+
+
+def test_outputs_and_their_hashes(made):
+    root, hashes, _ = made
+    assert set(hashes) == {
+        *("pool.parquet", "rejected.parquet", "counts.json", "tokenizer.model"),
+        *("problems_rl.json", "problems_evaluation.json"),
+    }
+    for name, digest in hashes.items():
+        assert sha256((root / "pool" / name).read_bytes()) == digest
+    problems = pool.read_problems(root / "pool" / "problems_rl.json")
+    assert [p.env for p in problems] == ["modsum"] * 12 + ["count"] * 12 + ["sort"] * 12
+    counts = json.loads((root / "pool" / "counts.json").read_text())
+    kept = counts["pool"]["written"] - sum(
+        map(len, counts["pool"]["rejected"].values())
+    )
+    assert len(pq.read_table(root / "pool" / "pool.parquet")) == kept
+    assert kept == counts["pool"]["kept"] == counts["eligible"]
+
+
+def damage_row(path):
+    """Another answer in one row, in a file that is a perfect pool otherwise."""
+    table = pq.read_table(path)
+    rows = table.to_pylist()
+    rows[7]["response"] = "<think> x </think> Answer: 0"
+    pq.write_table(table.from_pylist(rows, schema=SCHEMA), path)
+
+
+def flip_byte(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    "damage", [damage_row, flip_byte, lambda path: os.truncate(path, 99), os.unlink]
+)
+def test_a_damaged_pool_is_noticed_and_made_anew(damage, root, made):
+    before = files(root / "pool")
+    damage(root / "pool" / "pool.parquet")
+    run = run_in(root)
+    assert pool.pool(run) == made[1]
+    assert files(root / "pool") == before
+    assert "has changed since it was written (pool.parquet); making it" in said(run)
+    again = run_in(root)
+    assert pool.pool(again) == made[1]
+    assert said(again) == ""
+
+
+def test_other_code_makes_the_stages_anew_and_says_so(root, made, monkeypatch):
+    monkeypatch.setattr("routejax.workdir.code_hash", lambda: "other")
+    run = run_in(root)
+    hashes = pool.pool(run)
+    assert hashes == made[1]  # the same bytes again
+    select.fingerprint(run, hashes)
+    told = said(run)
+    for stage in ("pool", "fingerprint"):
+        assert f"/{stage} was made with other code than now; making it anew" in told
+
+
+REFUSED = {
+    "short rows": ({"sft": {"row_tokens": 20}}, r"trace \w+ \(\w+\) has \d+ .*is 20"),
+    "short prompts": (
+        {"decoding": {"prompt_tokens": 5}},
+        r"problem \w+ \(\w+\) has a prompt of \d+ tokens, decoding.prompt_tokens is 5",
+    ),
+    "few problems": (
+        {"grpo": {"prompts": 37}},
+        r"grpo.prompts must be at most 36 \(problems for RL\), got 37",
+    ),
+    "small vocabulary": (
+        {"tokenizer": {"size": 9}},
+        r"tokenizer.size must be at least \d+ to hold the pool's alphabet, got 9",
+    ),
+    "short traces": (
+        {"pool": {"max_words": 3}},
+        r"none of 800 traces .*: over max_words \d+, .*; raise pool.max_words",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_would_stop_later_stops_here(case, tmp_path):
+    changes, message = REFUSED[case]
+    run = run_in(tmp_path / "run", **changes)
+    with pytest.raises(UserError, match=message):
+        pool.pool(run)
+    assert not (tmp_path / "run" / "pool" / "stage.json").exists()
+    assert not list((tmp_path / "run" / "pool").glob(".*"))
+
+
+def test_features_are_those_of_the_reasoning_alone(made):
+    root, _, _ = made
+    features = np.load(root / "fingerprint" / "features.npy")
+    rows = pq.read_table(root / "pool" / "pool.parquet")["response"].to_pylist()
+    assert features.shape == (len(rows), 1373)
+    reasoning = rows[5].partition("<think>")[2].partition("</think>")[0].strip()
+    np.testing.assert_array_equal(
+        features[5], fingerprints.fingerprint(reasoning, "rlve")
+    )
+
+
+def chosen(root, made, **changes):
+    run = run_in(root, **changes)
+    select.select(run, made[1], made[2])
+    return {
+        arm: pq.read_table(root / "select" / f"{arm}.parquet")
+        for arm in run.config["arms"]
+    }
+
+
+def test_more_rows_than_there_are_says_both_numbers(root, made):
+    rows = len(pq.read_table(root / "pool" / "pool.parquet"))
+    with pytest.raises(UserError, match=rf"n must be in 1..{rows} .*, got {rows + 1}"):
+        chosen(root, made, selection={"n": rows + 1})
+    assert {p.name for p in (root / "select").iterdir()} == {
+        "inputs.json",
+        "seconds.json",
+    }
+
+
+def test_every_row_may_be_chosen_and_one_too(root, made):
+    rows = pq.read_table(root / "pool" / "pool.parquet")
+    everything = {"n": len(rows), "group_by": "all"}
+    for table in chosen(root, made, selection=everything).values():
+        assert sorted(table["id"].to_pylist()) == sorted(rows["id"].to_pylist())
+    for table in chosen(
+        root, made, selection={"n": 1}, report={"map_rows": 1}
+    ).values():
+        assert len(table) == 1
+
+
+def test_both_precisions_and_a_cap_per_prompt(root, made):
+    """float32 reads phi itself; the cap holds in every arm."""
+    exact = chosen(root, made)["similar"]["id"].to_pylist()
+    plain = chosen(root, made, selection={"precision": "float32"})["similar"]
+    assert len(set(exact) & set(plain["id"].to_pylist())) > 100
+    capped = {"per_prompt": 1, "n": 100}
+    for table in chosen(root, made, selection=capped).values():
+        assert len(set(table["prompt_id"].to_pylist())) == 100
+
+
+def test_the_map_shows_what_each_arm_took(root, made):
+    tables = chosen(root, made, report={"map_rows": 10_000})
+    plane = json.loads((root / "select" / "plane.json").read_text())
+    ids = pq.read_table(root / "pool" / "pool.parquet")["id"].to_pylist()
+    assert len(plane["x"]) == len(plane["y"]) == len(plane["env"]) == len(ids)
+    for arm, table in tables.items():
+        shown = {ids[place] for place in plane["arms"][arm]}
+        assert shown == set(table["id"].to_pylist())

@@ -1,0 +1,285 @@
+"""What feeds the training loop, and evaluation in parts that survive a kill."""
+
+import dataclasses
+import itertools
+from types import SimpleNamespace
+
+import jax
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from smoke_config import run_in
+
+from routejax import checkpoints, envs, grpo, workdir
+from routejax.errors import UserError
+from routejax.packing import Example
+from routejax.rollout import Rollout
+from routejax.scoring import score
+from routejax.stages import evaluate
+from routejax.stages import grpo as grpo_stage
+from routejax.stages.sft import Examples
+
+SHAPE = {"row_tokens": 16, "row_multiple": 2}
+
+
+# SFT ---------------------------------------------------------------------------------
+
+
+def examples(seed=0, epochs=3, batch=4, first=10):
+    """Ten examples; the only response token of number n is `first` + n."""
+    rows = [Example([1], [first + n]) for n in range(10)]
+    return Examples(rows, seed=seed, epochs=epochs, batch_examples=batch, **SHAPE)
+
+
+def drawn(source, steps, first=10):
+    """Numbers of the examples in each batch, sorted."""
+    found = []
+    for step in range(steps):
+        batch, facts = source.next({}, step)
+        tokens = np.asarray(batch.rows.tokens)[np.asarray(batch.weights) > 0]
+        assert facts == {"examples": len(tokens)}
+        found.append(sorted(int(token) - first for token in tokens))
+    return found
+
+
+def test_every_example_once_an_epoch_in_another_order():
+    source = examples(batch=5)
+    assert source.steps == 6
+    batches = drawn(source, 6)
+    for epoch in (batches[:2], batches[2:4], batches[4:]):
+        assert sorted(itertools.chain(*epoch)) == list(range(10))
+    assert batches[:2] != batches[2:4] != batches[4:]
+    with pytest.raises(StopIteration):
+        source.next({}, 6)
+
+
+def test_the_last_batch_may_be_smaller_and_epochs_run_into_each_other():
+    source = examples()
+    assert source.steps == 8  # 30 examples, 4 a step
+    sizes = [len(batch) for batch in drawn(source, 8)]
+    assert sizes == [4] * 7 + [2]
+
+
+def test_the_order_is_of_places_and_seed_whatever_the_rows():
+    """Two arms take rows from the same places of their files at every step."""
+    here, there = drawn(examples(), 8), drawn(examples(first=40), 8, first=40)
+    assert here == there
+    assert drawn(examples(seed=1), 8) != here
+
+
+@pytest.mark.parametrize("stop", range(8))
+def test_examples_go_on_where_they_stood(stop):
+    source, whole = examples(), drawn(examples(), 8)
+    assert drawn(source, stop) == whole[:stop]
+    later = examples()
+    later.restore(source.state())
+    assert drawn(later, 8 - stop) == whole[stop:]
+
+
+# GRPO --------------------------------------------------------------------------------
+
+PROBLEMS = envs.problem_set(["count"], [1, 2, 3], 3, split="rl", seed=0).problems
+REWARDS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
+VERDICT = envs.Verdict(False, 0.0, "1", "answered")
+
+
+def rolled(params, problems, step):
+    """Two samples per problem; sample n has n % 3 + 1 tokens."""
+    del params, step
+    lengths = np.array([n % 3 + 1 for n in range(2 * len(problems))], np.int32)
+    return Rollout(
+        problems=problems,
+        examples=[Example([1, 5], [6] * int(n)) for n in lengths],
+        texts=[""] * len(lengths),
+        verdicts=[VERDICT] * len(lengths),
+        rewards=REWARDS[: len(problems)],
+        logps=np.where(np.arange(4) < lengths[:, None], -np.arange(1.0, 5), 0.0),
+        lengths=lengths,
+        truncated=lengths == 3,
+        steps=9,
+    )
+
+
+@pytest.fixture
+def source(student, params):
+    """`grpo_stage.Rollouts` over `PROBLEMS`."""
+
+    def call(roll=rolled, problems=PROBLEMS, seed=0, prompts=4, groups="mixed"):
+        return grpo_stage.Rollouts(
+            *(problems, roll, student, params),
+            preset=grpo.PRESETS["paper"],
+            seed=seed,
+            prompts=prompts,
+            groups=groups,
+            temperature=1.0,
+            **SHAPE,
+        )
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("groups", "kept"), [("mixed", [2, 3, 6, 7]), ("all", [*range(8)])]
+)
+def test_mixed_groups_alone_or_all_with_the_same_weights(groups, kept, source, params):
+    batch, facts = source(groups=groups).next(params, 0)
+    # Sequence mean: a token of a response of length n weighs 1 / (8 n), also where
+    # other groups were left out.
+    weights = np.asarray(batch.weights)
+    lengths = [n % 3 + 1 for n in kept]
+    assert weights.sum() == pytest.approx(len(kept) / 8)
+    expected = sorted(1 / (8 * n) for n in lengths for _ in range(n))
+    assert sorted(weights[weights > 0].tolist()) == pytest.approx(expected)
+    assert facts == {
+        "reward": 0.5,
+        "all_fail": 0.25,
+        "mixed": 0.5,
+        "all_correct": 0.25,
+        "length": pytest.approx(np.mean([1, 2, 3, 1, 2, 3, 1, 2])),
+        "truncated": 0.25,
+        "unparsed": 0.0,
+        "sampler_steps": 9,
+    }
+
+
+def test_every_token_has_its_own_log_probabilities(source, params, student):
+    batch, _ = source(groups="all").next(params, 0)
+    inside = np.asarray(batch.weights) > 0
+    assert sorted(np.asarray(batch.old_logps)[inside].tolist()) == sorted(
+        -float(t + 1) for n in range(8) for t in range(n % 3 + 1)
+    )
+    assert not np.asarray(batch.old_logps)[~inside].any()
+    scores = score(student, params, batch.rows, 1.0)
+    np.testing.assert_array_equal(batch.ref_logps, scores.logps)
+
+
+def test_the_reference_stays_while_the_policy_moves(source, params):
+    digest = checkpoints.weights_hash(params)
+    first, _ = source(groups="all").next(params, 0)
+    moved = jax.tree.map(lambda x: x + 1, params)
+    second, _ = source(groups="all").next(moved, 0)
+    np.testing.assert_array_equal(first.ref_logps, second.ref_logps)
+    assert checkpoints.weights_hash(params) == digest
+
+
+def asked(source, params, steps):
+    """Ids of the problems of each step."""
+    seen = []
+
+    def roll(params, problems, step):
+        seen.append([problem.id for problem in problems])
+        return rolled(params, problems, step)
+
+    source = source(roll=roll)
+    return seen, source
+
+
+def test_no_batch_has_a_problem_twice_and_epochs_differ(source, params):
+    seen, made = asked(source, params, 6)
+    for step in range(6):
+        made.next(params, step)
+    assert all(len(set(batch)) == 4 for batch in seen)
+    for epoch in (seen[:2], seen[2:4], seen[4:]):  # 9 problems: two batches, one left
+        assert len({i for batch in epoch for i in batch}) == 8
+    assert seen[:2] != seen[2:4] != seen[4:]
+
+
+def test_rollouts_go_on_where_they_stood(source, params):
+    seen, made = asked(source, params, 6)
+    for step in range(5):
+        made.next(params, step)
+        state = made.state()
+    made.next(params, 5)
+    again, later = asked(source, params, 1)
+    later.restore(state)
+    later.next(params, 5)
+    assert again == seen[5:]
+
+
+def test_more_prompts_than_problems_are_refused(source):
+    with pytest.raises(UserError, match=r"at most 9 \(problems for RL\), got 10"):
+        source(prompts=10)
+
+
+def test_an_unknown_choice_of_groups_is_refused(source):
+    with pytest.raises(UserError, match="'mixed' or 'all', got 'some'"):
+        source(groups="some")
+
+
+# Evaluation --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def evaluation(tmp_path, monkeypatch):
+    """A run whose model is played: sample k of a problem is right if k < difficulty."""
+    problems = envs.problem_set(["count"], [1, 2, 3], 5, split="evaluation", seed=0)
+    rows = [dataclasses.asdict(problem) for problem in problems.problems]
+    workdir.write_json(tmp_path / "pool" / "problems_evaluation.json", rows)
+    run = run_in(tmp_path, evaluation={"problems_per_part": 4, "samples": 4})
+    nobody = SimpleNamespace(init=lambda seed: {})
+    run.__dict__["student"], run.__dict__["tokenizer"] = nobody, None
+    monkeypatch.setattr(checkpoints, "load_weights", lambda *_: {})
+    calls = []
+
+    def played(student, params, tokenizer, problems, *, samples, seed, step, decoding):
+        if call.fails_at == len(calls):
+            raise KeyboardInterrupt
+        calls.append([problem.id for problem in problems])
+        count = len(problems) * samples
+        level = np.array([problem.difficulty for problem in problems])
+        rewards = (np.arange(samples) < level[:, None]).astype(float)
+        return Rollout(
+            problems=problems,
+            examples=[Example([1], [3])] * count,
+            texts=[f"{seed}/{step}/{n}" for n in range(count)],
+            verdicts=[VERDICT] * count,
+            rewards=rewards,
+            logps=np.zeros((count, 1)),
+            lengths=np.ones(count, np.int32),
+            truncated=np.zeros(count, bool),
+            steps=1,
+        )
+
+    monkeypatch.setattr(evaluate, "rollout", played)
+
+    def call(fails_at=None, weights="w"):
+        call.fails_at = fails_at
+        inputs = {"weights": weights, "problems": "p", "tokenizer": "t"}
+        return evaluate.evaluate(run, "diverse", 0, "sft", inputs)
+
+    call.calls, call.problems = calls, problems.problems
+    return call
+
+
+def test_a_stopped_evaluation_loses_no_finished_part(evaluation):
+    with pytest.raises(KeyboardInterrupt):
+        evaluation(fails_at=2)
+    path = evaluation()
+    ids = [problem.id for problem in evaluation.problems]
+    assert evaluation.calls == [ids[:4], ids[4:8], ids[8:12], ids[12:]]
+    evaluation()
+    assert len(evaluation.calls) == 4
+    samples = pq.read_table(path.parent / "samples.parquet")
+    assert samples["problem_id"].to_pylist() == [i for i in ids for _ in range(4)]
+    assert samples["sample"].to_pylist() == [0, 1, 2, 3] * 15
+    assert not (path.parent / "parts").exists()
+
+
+def test_metrics_and_recipe_by_hand(evaluation):
+    path = evaluation()
+    metrics = workdir.read_json(path)
+    assert metrics["counts"] == [1] * 5 + [2] * 5 + [3] * 5
+    assert metrics["cells"]["all"]["acc1"] == 0.5
+    assert metrics["cells"]["all"]["passk"]["4"] == 1.0
+    recipe = workdir.read_json(path.parent / "recipe.json")
+    ids = [problem.id for problem in evaluation.problems]
+    assert recipe["problems"] == workdir.content_hash(ids)
+    assert recipe["settings"]["samples"] == 4
+
+
+def test_other_weights_are_evaluated_anew(evaluation):
+    evaluation()
+    evaluation(weights="w")
+    assert len(evaluation.calls) == 4
+    evaluation(weights="others")
+    assert len(evaluation.calls) == 8
