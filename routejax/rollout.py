@@ -80,7 +80,7 @@ def rollout(
     if not decoding.temperature > 0:
         raise UserError(
             f"temperature must be above 0, got {decoding.temperature}; "
-            "1e-6 takes the likeliest token"
+            "1e-4 takes the likeliest token"
         )
     prompts = [tokenizer.prompt(problem.prompt) for problem in problems]
     queue = _queue(problems, prompts, samples, seed, step, decoding.prompt_tokens)
