@@ -20,15 +20,7 @@ PAPER = PRESETS["paper"]
 
 
 def packed_batch(
-    logps,
-    advantage,
-    preset,
-    *,
-    old=None,
-    ref=None,
-    samples=None,
-    tokens=None,
-    junk=0.0,
+    logps, advantage, preset, *, old=None, ref=None, samples=None, tokens=None, junk=0.0
 ):
     """A batch of ragged responses, log-probabilities [B T], and how to go back.
 
