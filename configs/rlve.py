@@ -33,7 +33,7 @@ def get_config(variant: str = "local") -> ConfigDict:
 
 
 def local(config: ConfigDict) -> None:
-    """Two CPU cores, about 20 minutes for both arms and one seed."""
+    """Two CPU cores; time and results: `tests/benchmarks/README.md`."""
 
 
 def smoke(config: ConfigDict) -> None:
