@@ -61,7 +61,7 @@ def smoke(config: ConfigDict) -> None:
     config.student.heads = 2
     config.student.kv_heads = 1
     config.student.mlp_width = 96
-    config.sft.epochs = 10
+    config.sft.epochs = 8
     config.sft.batch_examples = 16
     config.sft.row_multiple = 8
     config.grpo.steps = 3

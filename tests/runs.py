@@ -61,6 +61,7 @@ class Finished(NamedTuple):
 
     root: Path
     ended: Ended
+    wall_s: float
     cpu_s: float
     peak_bytes: int
 
@@ -70,11 +71,13 @@ def finished() -> Finished:
     """A smoke run that nothing interrupted; tests read it and never write to it."""
     root = scratch("finished")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    began = time.monotonic()
     ended = run(root)
     assert ended.status == 0, ended.err
+    wall_s = time.monotonic() - began
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_s = sum(getattr(used, t) - getattr(before, t) for t in ("ru_utime", "ru_stime"))
-    return Finished(root, ended, cpu_s, used.ru_maxrss * 1024)
+    return Finished(root, ended, wall_s, cpu_s, used.ru_maxrss * 1024)
 
 
 def scratch(name: str) -> Path:

@@ -40,25 +40,25 @@ def assert_like_an_uninterrupted_run(root):
     assert leftovers(root) == []
 
 
-def test_killed_at_random_moments_and_while_it_writes():
-    """Five times anywhere, then in the middle of a checkpoint and of the weights."""
+def test_killed_while_it_writes_and_five_times_at_random_moments():
+    """In the middle of a checkpoint, in the middle of the weights, then anywhere."""
     root = warm("killed")
-    rng = random.Random(20260924)
-    hits = 0
-    for _ in range(5):
-        process = start(root)
-        if wait_until(lambda: is_running(root), process):
-            time.sleep(rng.uniform(0.5, 5.0))
-        hits += process.poll() is None
-        process.kill()
-        end(process)
-    assert hits >= 3, "the run is over before it is killed; kill it earlier"
     for what, pattern in SAVING.items():
         process = start(root)
         saving = functools.partial(is_there, root, pattern)
         assert wait_until(saving, process), f"no {what} was ever being written"
         process.kill()
         end(process)
+    rng = random.Random(20260924)
+    hits = 0
+    for _ in range(5):
+        process = start(root)
+        if wait_until(lambda: is_running(root), process):
+            time.sleep(rng.uniform(0.01, 0.12) * finished().wall_s)
+        hits += process.poll() is None
+        process.kill()
+        end(process)
+    assert hits >= 3, "the run is over before it is killed; kill it earlier"
     assert run(root).status == 0
     assert_like_an_uninterrupted_run(root)
 
