@@ -1,6 +1,7 @@
-# Sourced by the other scripts: makes .venv once, renews it when pyproject.toml or the
-# asked extra changes, and activates it. ROUTEJAX_PYTHON names the Python to use.
-extra="${1:-}"
+# Sourced by the other scripts: makes .venv once, renews it when pyproject.toml changes or
+# an extra is asked for the first time, and activates it. The caller sets `extra`, since
+# a sourced script without arguments would see the caller's. ROUTEJAX_PYTHON names the
+# Python to use.
 python="${ROUTEJAX_PYTHON:-python3}"
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
     echo "routejax needs Python 3.11 or newer; $python is $("$python" --version 2>&1)." \

@@ -2,6 +2,6 @@
 # Makes the environment and passes the tests. Arguments go to pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-source launch/environment.sh test
+extra="test" source launch/environment.sh
 ruff check . && ruff format --check . && pyright
 exec python -m pytest "$@"
