@@ -33,7 +33,7 @@ def command(train, monkeypatch, capsys, tmp_path):
         monkeypatch.setattr(sys, "argv", argv)
         monkeypatch.setattr(train, "study", study or unreachable)
         forget()
-        status = train.run_program()
+        status = train.run_program(train.main, default="configs/rlve.py")
         out, err = capsys.readouterr()
         return status, out, err
 

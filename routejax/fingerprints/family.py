@@ -27,7 +27,9 @@ class Family:
         vocabulary: the step types.
         blocks: name and size of each block, in order; the sizes add up to D.
         features: the D features in order.
-        compute: reasoning text → the D features, float32, finite; zeros for no steps.
+        reads: the columns of a pool (`pools.STREAM_SCHEMA`) that it looks at.
+        compute: values of those columns → the D features, float32, finite; zeros for a
+            trace without steps.
         grammar: how the family reads text; None where steps come annotated.
     """
 
@@ -36,7 +38,8 @@ class Family:
     vocabulary: tuple[str, ...]
     blocks: tuple[tuple[str, int], ...]
     features: tuple[Feature, ...]
-    compute: Callable[[str], Float[np.ndarray, "D"]]
+    compute: Callable[..., Float[np.ndarray, "D"]]
+    reads: tuple[str, ...] = ("reasoning",)
     grammar: Grammar | None = None
 
     @property

@@ -155,3 +155,13 @@ def _note(step: str, by: Grammar) -> Note:
             break
     rule = by.rules[rank]
     return Note(step, tuple(said), rule.type, rule, frozenset(marks))
+
+
+def cue(note: Note, by: Grammar) -> str:
+    """The first phrase in the step that makes its rule fire, "" where content does."""
+    for opens, group in ((False, note.rule.cues), (True, note.rule.opening)):
+        for phrase in group:
+            table = lexicon([Cue(phrase, 0, opens)], by.cues.openers)
+            if hits(note.words, table):
+                return phrase
+    return ""

@@ -15,7 +15,9 @@ transitions of a pair of types two are zero in every tree; the layout keeps them
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import log, log1p
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int, Num
@@ -48,6 +50,20 @@ SHAPE = {
     "backtracked": "share of backtracking edges among the edges",
     "trunk": "share of nodes on the path from the root to where the walk ended",
 }
+
+
+class Spelling(NamedTuple):
+    """How a path is written before it is hashed: `before`, then a name per type with
+    `separator` between them."""
+
+    names: Mapping[str, str]
+    before: str = ""
+    separator: str = ""
+
+
+def in_words(vocabulary: Sequence[str]) -> Spelling:
+    """Paths such as "parse>infer>check"."""
+    return Spelling({kind: kind for kind in vocabulary}, separator=">")
 
 
 def topology_features(vocabulary: Sequence[str]) -> tuple[Feature, ...]:
@@ -88,9 +104,13 @@ def topology_features(vocabulary: Sequence[str]) -> tuple[Feature, ...]:
 
 
 def topology(
-    types: Sequence[str], tree: Tree, vocabulary: Sequence[str]
+    types: Sequence[str],
+    tree: Tree,
+    vocabulary: Sequence[str],
+    spelling: Spelling | None = None,
 ) -> Float[np.ndarray, "D"]:
-    """The block for one tree, float64, all zero for no steps.
+    """The block for one tree, float64, all zero for no steps; paths `in_words` if no
+    spelling is given.
 
     Transitions and edge types are normalised within a parent type (paper A.5); a parent
     type without such edges is a row of zeros, and an empty tier is zero.
@@ -112,7 +132,7 @@ def topology(
             row_normalised(moves).ravel(),
             row_normalised(moves.sum(axis=2).T).ravel(),
             _tiers(kinds, edges, depths, children, size).ravel(),
-            _paths(types, tree.parents, children),
+            _paths(types, tree.parents, children, spelling or in_words(vocabulary)),
             _shape(edges, depths, children, tree),
         ]
     )
@@ -148,31 +168,44 @@ def _tiers(
     tiers = 3 * depths // (depths.max() + 1)
     counts = np.bincount(tiers * size + kinds, minlength=3 * size).reshape(3, size)
     shares = row_normalised(counts)
-    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
     nodes = counts.sum(axis=1)
     flags = (children == 0, children >= 2, edges == 2, edges == 1)
     columns = [
         np.bincount(tiers[flag], minlength=3) / np.maximum(nodes, 1) for flag in flags
     ]
-    entropy = np.abs((shares * logs).sum(axis=1)) / np.log(size)
-    summaries = np.stack([nodes / len(kinds), *columns, entropy], axis=1)
+    entropies = [_evenness(row) for row in shares.tolist()]
+    summaries = np.stack([nodes / len(kinds), *columns, entropies], axis=1)
     return np.concatenate([shares, summaries], axis=1)
 
 
+def _evenness(shares: Sequence[float]) -> float:
+    """Entropy of shares over that of even ones, summed in index order."""
+    total = 0.0
+    for share in shares:
+        if share > 0:
+            total += share * log(share)
+    return abs(total) / log(len(shares))
+
+
 def _paths(
-    types: Sequence[str], parents: Sequence[int], children: Int[np.ndarray, "steps"]
+    types: Sequence[str],
+    parents: Sequence[int],
+    children: Int[np.ndarray, "steps"],
+    spelling: Spelling,
 ) -> Float[np.ndarray, "40"]:
-    """Leaves per bucket over leaves: SHA-256 of "parse>infer>check" in UTF-8, its first
-    eight bytes, big-endian, mod 40 (our choice, as for the hashes of other families).
+    """Leaves per bucket over leaves: SHA-256 of the path in UTF-8, its first eight
+    bytes, big-endian, mod 40 (our choice, as for the hashes of other blocks).
 
     Each node continues the hash of its parent, so that time is linear in the nodes.
     """
     counts = np.zeros(PATHS)
+    start = hashlib.sha256(spelling.before.encode())
     states = []
     inner = children.tolist()
     for i, (kind, parent) in enumerate(zip(types, parents, strict=True)):
-        state = states[parent].copy() if i else hashlib.sha256()
-        state.update(f">{kind}".encode() if i else kind.encode())
+        state = states[parent].copy() if i else start.copy()
+        between = spelling.separator if i else ""
+        state.update(f"{between}{spelling.names[kind]}".encode())
         states.append(state if inner[i] else None)
         if not inner[i]:
             counts[int.from_bytes(state.digest()[:8], "big") % PATHS] += 1
@@ -190,7 +223,7 @@ def _shape(
     counts = [nodes, depths.max(), leaves.sum(), np.bincount(depths).max()]
     return np.array(
         [
-            *np.log1p([*counts, children.max()]),
+            *(log1p(count) for count in (*counts, children.max())),
             leaves.mean(),
             (children >= 2).mean(),
             depths.mean() / deepest,

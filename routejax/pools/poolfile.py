@@ -87,7 +87,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _read(path: Path) -> pa.Table:
-    _check_envelope(path)
+    check_envelope(path)
     try:
         file = pq.ParquetFile(path, page_checksum_verification=True)
         return file.read()
@@ -97,8 +97,13 @@ def _read(path: Path) -> pa.Table:
         ) from error
 
 
-def _check_envelope(path: Path) -> None:
-    """A Parquet file begins and ends with four known bytes."""
+def check_envelope(path: str | Path) -> None:
+    """A Parquet file begins and ends with four known bytes.
+
+    Raises:
+        UserError: it does not, is not there, or is a folder.
+    """
+    path = Path(path)
     if not path.exists():
         raise UserError(f"pool file {path} does not exist; check the path")
     if not path.is_file():

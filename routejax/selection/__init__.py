@@ -6,6 +6,7 @@
 files and no text; it could be published alone.
 """
 
+from routejax.moments import Moments, moments
 from routejax.selection.budgets import (
     cluster_counts,
     cluster_quotas,
@@ -22,7 +23,7 @@ from routejax.selection.manifest import ids_sha256, manifest
 from routejax.selection.methods import SELECTORS
 from routejax.selection.projection import gaussian_projection, project
 from routejax.selection.spread import Coverage, Spread, coverage, spread
-from routejax.selection.standardise import Moments, moments, standardise
+from routejax.selection.standardise import standardise
 
 __all__ = [
     "ENGINES",

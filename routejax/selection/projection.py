@@ -12,7 +12,8 @@ from jaxtyping import Float, Float32, Float64
 from threadpoolctl import threadpool_limits
 
 from routejax.errors import UserError
-from routejax.selection.standardise import Moments, moments, standardise
+from routejax.moments import Moments, moments
+from routejax.selection.standardise import standardise
 
 _BLOCK_ROWS = 1024
 

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Float64, Int, Num
 
 from routejax.errors import UserError
-from routejax.selection.standardise import moments
+from routejax.moments import moments
 
 _ACTIVE_SHARE = 50  # a pattern is active in at least one of 50 solutions (2 %)
 _BLOCK_ENTRIES = 4_000_000

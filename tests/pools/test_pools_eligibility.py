@@ -45,7 +45,10 @@ def test_the_rules_of_rlve():
     assert kept["id"].to_pylist() == ["0"]
     assert rejected.schema.equals(REJECTED_SCHEMA)
     assert rejected.to_pylist() == [
-        {"id": f"{i}", "row": i, "rule": rule}
+        {
+            **{"id": f"{i}", "row": i, "rule": rule, "file": None},
+            "reason": RULES[rule].reason,
+        }
         for i, (_, _, _, rule) in enumerate(CASES)
         if rule
     ]

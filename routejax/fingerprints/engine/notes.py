@@ -1,0 +1,398 @@
+"""Events of a row to its steps: where each begins and ends, its rule, its marks.
+
+The walk goes over the events once. Cue hits gather in the open step; at a border that
+`cuts` accepts, the step is closed and its content asked. All in the order of the text.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Int16, Int32, UInt64
+from numba import njit
+
+from routejax.fingerprints.engine import automaton, content, cuts, stretches
+from routejax.fingerprints.engine.scan import (
+    CUE,
+    PLACE,
+    STATE_MASK,
+)
+from routejax.fingerprints.engine.signs import (
+    ALNUM,
+    DIGIT,
+    KIND,
+    LETTER,
+    MARK_PREFIX,
+    WHITE,
+    WIDE,
+    among,
+    has,
+    packed,
+    skip_white,
+)
+
+SENTENCE, NEWLINE, MARKER = automaton.SENTENCE, automaton.NEWLINE, automaton.MARKER
+WIDE_STOP, STRETCH, END = automaton.WIDE_STOP, automaton.STRETCH, automaton.END
+
+
+def _weights() -> UInt64[np.ndarray, "256"]:
+    """A random odd number per letter (of either case) or digit, 0 per other byte."""
+    numbers = np.random.default_rng(1).integers(1, 1 << 62, 256, dtype=np.uint64)
+    table = np.where((KIND & ALNUM) != 0, numbers | np.uint64(1), np.uint64(0))
+    table[ord("A") : ord("Z") + 1] = table[ord("a") : ord("z") + 1]
+    return table
+
+
+_WEIGHT = _weights()
+
+
+class Steps(NamedTuple):
+    """The steps of one row, in arrays long enough for any row of a group.
+
+    `begin` and `end` are places in the plain text; `rank` is the rule's, `kind` its
+    type; `marks` holds a bit per mark; `words` counts those parted by white space;
+    `said` is where the words of `lexicon.words` begin, `hash` is a hash of their
+    letters and digits.
+    """
+
+    begin: Int32[np.ndarray, "capacity"]
+    end: Int32[np.ndarray, "capacity"]
+    rank: Int16[np.ndarray, "capacity"]
+    kind: Int16[np.ndarray, "capacity"]
+    marks: UInt64[np.ndarray, "capacity"]
+    words: Int32[np.ndarray, "capacity"]
+    said: Int32[np.ndarray, "capacity"]
+    hash: UInt64[np.ndarray, "capacity"]
+
+
+class Stretches(NamedTuple):
+    """The protected stretches of one row that have been met."""
+
+    low: Int32[np.ndarray, "capacity"]
+    high: Int32[np.ndarray, "capacity"]
+
+
+def room(n: int) -> tuple[Steps, Stretches]:
+    """Arrays for a row of at most `n` steps; a row has no more than its events."""
+    return (
+        Steps(
+            np.empty(n, np.int32),
+            np.empty(n, np.int32),
+            np.empty(n, np.int16),
+            np.empty(n, np.int16),
+            np.empty(n, np.uint64),
+            np.empty(n, np.int32),
+            np.empty(n, np.int32),
+            np.empty(n, np.uint64),
+        ),
+        Stretches(np.empty(n, np.int32), np.empty(n, np.int32)),
+    )
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def read_row(text, begin, end, events, e, t, first_cue, steps, spans):
+    """The number of steps of the row text[begin:end], whose events start at events[e].
+
+    `t` are the grammar's `Tables`.
+    """
+    plain_rank, plain_marks, hit_at = t.plain_rank, t.plain_marks, t.hit_at
+    hit_rank, hit_opens, hit_words = t.hit_rank, t.hit_opens, t.hit_words
+    border_kind, content_rank, kind_of_rank = (
+        t.border_kind,
+        t.content_rank,
+        t.kind_of_rank,
+    )
+    n = held = 0
+    start, consumed, reached = begin, begin, begin
+    lost = np.int64(0)  # closing marks that come no more
+    fallback = kind_of_rank.size - 1
+    best, marks = np.int64(fallback), np.uint64(0)
+    # Where words begin, and up to where all are openers; found when first asked for.
+    word_begin, opened = np.int64(-1), np.int64(-1)
+    while True:
+        event = events[e]
+        e += 1
+        at = np.int64(event >> PLACE)
+        cue = (event >> CUE) & STATE_MASK
+        if cue >= first_cue:
+            report = np.int64(cue - first_cue)
+            best = min(best, np.int64(plain_rank[report]))
+            marks |= plain_marks[report]
+            for hit in range(hit_at[report], hit_at[report + 1]):
+                rank = np.int64(hit_rank[hit])
+                if rank >= best:
+                    continue
+                if word_begin < 0:
+                    word_begin = opened = first_word(text, start, end)
+                a, b = hit_words[hit], hit_words[hit + 1]
+                place = _hit_begin(text, at, begin, t.word_lengths, a, b)
+                if place < word_begin:
+                    continue
+                if hit_opens[hit]:
+                    opened = _opened(text, opened, place, t.openers)
+                    if opened < place:
+                        continue
+                if rank >= 0:
+                    best = rank
+                else:
+                    marks |= np.uint64(1) << np.uint64(-1 - rank)
+        kind = border_kind[np.int64(event & STATE_MASK)]
+        if kind == 0:
+            continue
+        if kind == STRETCH:
+            low = stretches.mark_start(text, at, begin)
+            if low >= reached:
+                mark = stretches.opening(text, low, begin, end)
+                if mark >= 0:
+                    reached, lost = _stretch_end(
+                        text, low, begin, end, events, e, border_kind, mark, lost
+                    )
+                    spans.low[held], spans.high[held] = low, reached
+                    held += 1
+            continue
+        if kind == END:
+            if at < end:
+                continue
+            cut = end
+        else:
+            cut, consumed, sign = _cut(text, at, kind, start, consumed, begin, end)
+            if cut < 0 or (
+                sign < reached and _inside(sign, spans.low, spans.high, held)
+            ):
+                continue
+        a, b = _trimmed(text, start, cut)
+        if a < b:
+            said = first_word(text, a, b)
+            groups, words, hashed = _look_over(text, a, said, b)
+            for k in range(t.marked_bit.size):
+                if content.holds(t.marked_test[k], text, a, b):
+                    marks |= np.uint64(1) << np.uint64(t.marked_bit[k])
+            for k in range(content_rank.size):
+                if content_rank[k] >= best:
+                    break
+                test = t.content_test[k]
+                if content.may_hold(test, groups) and content.holds(test, text, a, b):
+                    best = np.int64(content_rank[k])
+                    break
+            steps.begin[n], steps.end[n] = a, b
+            steps.rank[n], steps.kind[n] = best, kind_of_rank[best]
+            steps.marks[n], steps.words[n] = marks, words
+            steps.said[n], steps.hash[n] = said, hashed
+            n += 1
+        if kind == END:
+            return n
+        start = cut
+        best, marks = np.int64(fallback), np.uint64(0)
+        word_begin, opened = np.int64(-1), np.int64(-1)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _stretch_end(text, low, begin, end, events, e, border_kind, mark, lost):
+    """Where the stretch opened at `low` ends, and the closing marks known as lost."""
+    behind = low + stretches.opening_length(mark)
+    bit = stretches.closing_bit(mark)
+    while lost & bit == 0:
+        event = events[e]
+        e += 1
+        kind = border_kind[np.int64(event & STATE_MASK)]
+        at = np.int64(event >> PLACE)
+        if kind == END and at >= end:
+            lost |= bit
+        elif kind == STRETCH:
+            place = stretches.mark_start(text, at, begin)
+            if place >= behind:
+                closed = stretches.closes(text, place, end, mark)
+                if closed >= 0:
+                    return closed, lost
+    return stretches.blank_line(text, behind, end), lost
+
+
+@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+def _cut(text, at, kind, start, consumed, begin, end):
+    """Where the step from `start` ends at this border, or -1; where the next border may
+    begin, as `segment._CANDIDATE` finds borders that do not overlap; and the sign that
+    the border begins with."""
+    none = np.int64(-1)
+    if at < consumed:  # before anything is walked over, so that time stays linear
+        return none, consumed, at
+    if kind == MARKER:
+        if not cuts.marker(text, at, end):
+            return none, consumed, none
+        sign = _pause_before(text, at, begin)
+        after = at
+    elif kind == SENTENCE:
+        sign = cuts.sentence_start(text, at, begin)
+        after = skip_white(text, at, end)
+    elif kind == WIDE_STOP:
+        sign = at - 2
+        after = _behind_wide_stops(text, at + 1, end)
+    else:
+        sign = at
+        after = skip_white(text, at, end)
+        pause = _pause_before(text, at, begin)
+        if pause >= consumed and cuts.marker(text, after, end):
+            sign, kind = pause, MARKER
+    if sign < consumed:
+        return none, consumed, sign
+    if after >= end:
+        return none, after, sign
+    if kind == WIDE_STOP:
+        return after, after, sign
+    if kind == MARKER:
+        return (after if cuts.three_words(text, start, sign) else none), after, sign
+    stop = at if kind == SENTENCE else sign
+    breaks = 0
+    for i in range(stop, after):
+        breaks += text[i] == 10
+    if breaks >= 2 or (breaks == 1 and cuts.breaks_line(text, sign, after, begin, end)):
+        return after, after, sign
+    if kind == SENTENCE and cuts.ends_sentence(text, start, sign, stop, after, end):
+        return after, after, sign
+    return none, after, sign
+
+
+@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+def _pause_before(text, at, begin):
+    """Where the comma, semicolon, colon or dash before the white space that ends at
+    `at` begins, or -1."""
+    while at > begin and (text[at - 1] == 32 or text[at - 1] == 10):
+        at -= 1
+    length = cuts.is_pause(text, at, begin)
+    return at - length if length else np.int64(-1)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _behind_wide_stops(text, i, end):
+    """The place behind more of 。！？ and behind spaces."""
+    while i + 3 <= end:
+        a, b, c = text[i], text[i + 1], text[i + 2]
+        full = a == 0xE3 and b == 0x80 and c == 0x82
+        if not (full or (a == 0xEF and b == 0xBC and (c == 0x81 or c == 0x9F))):
+            break
+        i += 3
+    while i < end and text[i] == 32:
+        i += 1
+    return i
+
+
+@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+def _inside(place, low, high, held):
+    """Whether a stretch that has been met holds the place."""
+    while held > 0 and high[held - 1] > place:
+        if low[held - 1] <= place:
+            return True
+        held -= 1
+    return False
+
+
+@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+def first_word(text, start, end):
+    """The place from which words of the step from `start` count: behind white space
+    and the mark of a list item (`lexicon.words`)."""
+    i = skip_white(text, start, end)
+    k = i
+    while k < end:
+        byte = text[k]
+        if (
+            has(byte, MARK_PREFIX)
+            or byte == 43
+            or byte == 34
+            or byte == 39
+            or byte == 95
+        ):
+            k += 1
+        elif (
+            byte == 0xE2 and k + 2 < end and text[k + 1] == 0x80 and text[k + 2] == 0xA2
+        ):
+            k += 3
+        else:
+            break
+    m = k
+    if m < end and has(text[m], DIGIT):
+        m += 1
+        if m < end and has(text[m], DIGIT):
+            m += 1
+    elif m < end and has(text[m], LETTER):
+        m += 1
+    if m == k or m + 1 >= end or not (text[m] == 46 or text[m] == 41):
+        return i
+    marked = has(text[m + 1], WHITE) or text[m + 1] == 42 or text[m + 1] == 95
+    return m + 1 if marked else i
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def word_end(text, i, end):
+    """Where the word that begins at `i` ends: "don't" is one."""
+    while i < end and has(text[i], ALNUM):
+        i += 1
+    if i + 1 < end and text[i] == 39 and has(text[i + 1], LETTER):
+        i += 1
+        while i < end and has(text[i], LETTER):
+            i += 1
+    return i
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _opened(text, i, place, openers):
+    """`place` if all words of text[i:place] are openers, else where the first other one
+    begins, so that a later look goes on from there."""
+    while i < place:
+        if has(text[i], ALNUM):
+            behind = word_end(text, i, place)
+            if not among(packed(text, i, behind), openers):
+                return i
+            i = behind
+        else:
+            i += 1
+    return place
+
+
+@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+def _hit_begin(text, at, begin, word_lengths, first, last):
+    """Where the phrase of these words, the last first, reported at `at`, begins."""
+    i = at
+    for w in range(first, last):
+        while i > begin and not has(text[i - 1], ALNUM):
+            i -= 1
+        i -= word_lengths[w]
+    return i
+
+
+@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+def _trimmed(text, begin, end):
+    """text[begin:end] without white space at its ends; empty if it is no step."""
+    a = skip_white(text, begin, end)
+    while end > a and (text[end - 1] == 32 or text[end - 1] == 10):
+        end -= 1
+    i = a
+    while i < end and not has(text[i], ALNUM | WIDE):
+        i += 1
+    return (a, end) if i < end else (a, a)
+
+
+@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+def _look_over(text, begin, said, end):
+    """In one pass over a step: the groups of bytes that it holds (`content.HOLDS`), its
+    words parted by white space, and a hash of the letters and digits from `said` on.
+
+    The hash sums each one's weight times how many stand before it.
+    """
+    held, before = np.uint8(0), np.uint8(content.BLANK)
+    words, total, place = np.uint64(0), np.uint64(0), np.uint64(1)
+    blank, shift = np.uint8(content.BLANK), np.uint8(4)
+    for i in range(np.uint64(begin), np.uint64(said)):
+        group = content.HOLDS[text[i]]
+        held |= group
+        words += np.uint64(((before & ~group) & blank) >> shift)
+        before = group
+    for i in range(np.uint64(said), np.uint64(end)):
+        byte = text[i]
+        group = content.HOLDS[byte]
+        held |= group
+        words += np.uint64(((before & ~group) & blank) >> shift)
+        before = group
+        weight = _WEIGHT[byte]
+        total += weight * place
+        place += weight & np.uint64(1)
+    return held, words, total ^ (total >> np.uint64(29))

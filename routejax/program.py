@@ -1,0 +1,144 @@
+"""What every entry does around its work: flags, the config, mistakes, signals.
+
+Exit status: 0 done; 2 something to mend, said on the last line; 75 asked to stop
+(SIGTERM, Ctrl-C) with everything finished saved, run the same command again.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from absl import app, flags
+from absl import logging as absl_logging
+from ml_collections import ConfigDict, config_flags
+
+from routejax import interrupt
+from routejax.errors import UserError
+
+CONFIG = config_flags.DEFINE_config_file("config", None, lock_config=True)
+WORKDIR = flags.DEFINE_string(
+    "workdir", None, "Folder of the run; runs/<config name> if not given."
+)
+
+Work = Callable[[dict[str, Any], Path], None]
+
+
+def plain(config: ConfigDict) -> dict[str, Any]:
+    """The config as dicts and tuples; `--config.arms=a,b` becomes two names."""
+
+    def value(found: Any) -> Any:
+        if isinstance(found, dict):
+            return {key: value(inner) for key, inner in found.items()}
+        if isinstance(found, tuple | list):
+            parts = [p.split(",") if isinstance(p, str) else [p] for p in found]
+            return tuple(part for group in parts for part in group if part != "")
+        return found
+
+    return value(config.to_dict())
+
+
+def quieten() -> None:
+    """Warnings of libraries stay; what Orbax logs at length it also raises."""
+    absl_logging.set_verbosity(absl_logging.WARNING)
+    for name in ("absl", "asyncio"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+def parse(argv: list[str]) -> list[str]:
+    """absl's flags, with a config's mistakes as one clear line.
+
+    Raises:
+        UserError: an unknown flag, file, variant or field, or a value of another type.
+    """
+    try:
+        left = flags.FLAGS(argv)
+        if CONFIG.value is None:
+            raise UserError("--config must name a recipe; there are some in configs/")
+        CONFIG.value.keys()  # a file that was not found fails only when it is read
+        return left
+    except UserError:
+        raise
+    except (flags.Error, AttributeError, KeyError, TypeError, OSError) as error:
+        raise UserError(_mistake(argv, error)) from error
+
+
+def _mistake(argv: list[str], error: BaseException) -> str:
+    """What is wrong with the command line, in one line."""
+    below: BaseException | None = error
+    while below := below.__cause__ or below.__context__:
+        if isinstance(below, UserError) and "\n" not in str(below):
+            return str(below)  # what a config file says about its own variant
+    path = _config_path(argv)
+    if isinstance(error, OSError):
+        return f"no config file {path!r}; the recipes are in configs/"
+    overrides = [a.lstrip("-").partition("=")[0] for a in argv[1:]]
+    parser = config_flags.config_flags.ConfigFileFlagParser("config")
+    config = parser.parse(path)
+    for name in overrides:
+        if name.startswith("config.") and (unknown := _unknown(config, name)):
+            return unknown
+    return str(error).splitlines()[0]
+
+
+def _config_path(argv: list[str]) -> str:
+    """Value of the last `--config`."""
+    path = ""
+    for at, arg in enumerate(argv[1:], 1):
+        name, given, value = arg.lstrip("-").partition("=")
+        if name == "config":
+            path = value if given else "".join(argv[at + 1 : at + 2])
+    return path
+
+
+def _unknown(config: Any, name: str) -> str | None:
+    """For a field that does not exist, the names there are at that place."""
+    at = config
+    for part in name.split(".")[1:]:
+        if not isinstance(at, ConfigDict):
+            return f"unknown field --{name}: {part!r} is asked of a value, {at!r}"
+        if part not in at:
+            names = ", ".join(sorted(at))
+            return f"unknown field --{name}: there is no {part!r} among: {names}"
+        at = at[part]
+    return None
+
+
+def run_program(work: Work, default: str | None = None) -> int:
+    """Exit status of `work`, called with the plain config and the run's folder.
+
+    `default` is the recipe where the command line names none. A user's mistake is one
+    line, not a traceback.
+    """
+
+    def main(argv: list[str]) -> None:
+        if len(argv) > 1:
+            raise UserError(f"flags begin with --, got {argv[1]!r}")
+        quieten()
+        config = plain(CONFIG.value)
+        work(config, Path(WORKDIR.value or Path("runs") / config["name"]))
+
+    try:
+        interrupt.install()
+        app.run(main, _with_default(sys.argv, default), flags_parser=parse)
+    except UserError as error:
+        print(f"routejax: {error}", file=sys.stderr)
+        return 2
+    except interrupt.Interrupted as signal:
+        print(
+            f"routejax: stopped by {signal}; everything finished is saved, "
+            "run the same command to go on",
+            file=sys.stderr,
+        )
+        return interrupt.EXIT_CODE
+    return 0
+
+
+def _with_default(argv: list[str], default: str | None) -> list[str]:
+    named = any(arg.lstrip("-").partition("=")[0] == "config" for arg in argv[1:])
+    if named or default is None:
+        return argv
+    return [argv[0], f"--config={default}", *argv[1:]]
