@@ -27,6 +27,10 @@ from routejax import fingerprints, pools, spans
 from routejax.report.terminal import study_table
 
 run = Path(os.environ.get("ROUTEJAX_RUN", "runs/rlve-local"))
+if not (run / "results.json").exists():
+    raise SystemExit(
+        f"no finished run in {run}; run launch/local.sh, or set ROUTEJAX_RUN"
+    )
 results = json.loads((run / "results.json").read_text())
 console = Console(width=100)
 console.print(study_table(results))

@@ -54,6 +54,9 @@ def parse(argv: list[str]) -> list[str]:
     Raises:
         UserError: an unknown flag, file, variant or field, or a value of another type.
     """
+    if sum(_is_config(arg) for arg in argv[1:]) > 1:
+        raise UserError("--config was given twice; one recipe makes a run")
+    _let_recipes_import(_config_path(argv))
     try:
         left = flags.FLAGS(argv)
         if CONFIG.value is None:
@@ -74,7 +77,10 @@ def _mistake(argv: list[str], error: BaseException) -> str:
             return str(below)  # what a config file says about its own variant
     path = _config_path(argv)
     if isinstance(error, OSError):
-        return f"no config file {path!r}; the recipes are in configs/"
+        return (
+            f"no config file {path!r} in {Path.cwd()}; the recipes are in configs/ of "
+            "the clone: go there, or name the whole path"
+        )
     overrides = [a.lstrip("-").partition("=")[0] for a in argv[1:]]
     parser = config_flags.config_flags.ConfigFileFlagParser("config")
     config = parser.parse(path)
@@ -82,6 +88,17 @@ def _mistake(argv: list[str], error: BaseException) -> str:
         if name.startswith("config.") and (unknown := _unknown(config, name)):
             return unknown
     return str(error).splitlines()[0]
+
+
+def _is_config(arg: str) -> bool:
+    return arg.startswith("-") and arg.lstrip("-").partition("=")[0] == "config"
+
+
+def _let_recipes_import(path: str) -> None:
+    """Recipes import each other as `configs.…`, wherever the command is given."""
+    folder = Path(path.rpartition(":")[0] or path).absolute().parent
+    if folder.name == "configs" and str(folder.parent) not in sys.path:
+        sys.path.append(str(folder.parent))
 
 
 def _config_path(argv: list[str]) -> str:
@@ -138,7 +155,6 @@ def run_program(work: Work, default: str | None = None) -> int:
 
 
 def _with_default(argv: list[str], default: str | None) -> list[str]:
-    named = any(arg.lstrip("-").partition("=")[0] == "config" for arg in argv[1:])
-    if named or default is None:
+    if default is None or any(_is_config(arg) for arg in argv[1:]):
         return argv
     return [argv[0], f"--config={default}", *argv[1:]]

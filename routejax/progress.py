@@ -30,6 +30,7 @@ class Stage:
         self._console, self._name, self._unit = console, name, unit
         self._total, self._first, self.done = total, done, done
         self._began = self._spoke = time.monotonic()
+        self._warm: tuple[float, int] | None = None  # when the first units were done
         self._bar: Progress | None = None
         if console.is_terminal:
             self._bar = Progress(
@@ -50,6 +51,8 @@ class Stage:
     def update(self, done: int, note: str = "") -> None:
         """`done` units are finished; `note` is a short fact such as `loss 1.23`."""
         self.done = done
+        if self._warm is None and done > self._first:
+            self._warm = time.monotonic(), done
         if self._bar:
             self._bar.update(self._task, completed=done, rate=self._rate(), note=note)
         elif time.monotonic() - self._spoke > HEARTBEAT_S:
@@ -64,8 +67,11 @@ class Stage:
             self._console.print(self._line(end), highlight=False)
 
     def _per_second(self) -> float:
-        elapsed = max(time.monotonic() - self._began, 1e-9)
-        return (self.done - self._first) / elapsed
+        """Units in a second; the first, which compiles, counts if there is no other."""
+        since, first = self._began, self._first
+        if self._warm and self.done > self._warm[1]:
+            since, first = self._warm
+        return (self.done - first) / max(time.monotonic() - since, 1e-9)
 
     def _rate(self) -> str:
         rate = self._per_second()
@@ -76,7 +82,8 @@ class Stage:
     def _line(self, note: str) -> str:
         elapsed = time.monotonic() - self._began
         rate = self._per_second()
-        left = (self._total - self.done) / rate if rate > 0 else float("inf")
+        known = rate > 0 and self.done - self._first > 1
+        left = (self._total - self.done) / rate if known else float("inf")
         eta = f"ETA {left:.0f} s" if 0 < left < float("inf") else ""
         parts = [f"{self.done}/{self._total}", self._rate(), f"{elapsed:.0f} s", eta]
         return f"{self._name}: " + "  ".join(p for p in [*parts, note] if p)

@@ -5,10 +5,14 @@ import importlib
 import re
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 from absl import flags
 
+from routejax.errors import UserError
+
+ROOT = Path(__file__).parent.parent
 SMOKE = "--config=configs/rlve.py:smoke"
 
 # How ml_collections loads a config file.
@@ -295,3 +299,39 @@ def test_a_damaged_claim_says_which_file(command, tmp_path):
     status, _, err = command()
     assert status == 2
     assert f"{tmp_path}/run/config.json is damaged" in err
+
+
+def watch(seen):
+    """A study that keeps its config and ends there."""
+
+    def study(run):
+        seen.append(run.config)
+        raise UserError("seen")
+
+    return study
+
+
+def test_one_name_of_a_list_is_a_list_of_one(command):
+    seen = []
+    command("--config.arms=similar", study=watch(seen))
+    assert seen[0]["arms"] == ("similar",)
+
+
+def test_a_second_recipe_is_refused(command):
+    status, _, err = command(SMOKE, SMOKE)
+    assert status == 2
+    assert "--config was given twice" in err
+
+
+def test_recipes_are_found_from_another_folder(command, monkeypatch, tmp_path):
+    whole = SMOKE.replace("configs/", f"{ROOT}/configs/")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if p not in ("", str(ROOT))])
+    for name in [name for name in sys.modules if name.partition(".")[0] == "configs"]:
+        monkeypatch.delitem(sys.modules, name)
+    seen = []
+    command(whole, study=watch(seen))
+    assert seen[0]["name"] == "rlve-smoke"
+    status, _, err = command("--config=configs/rlve.py:smoke")
+    assert status == 2
+    assert "of the clone" in err

@@ -61,6 +61,19 @@ def test_resumed_work_does_not_count_into_the_rate(clock):
     assert lines(out)[0] == "sft: 90/100  2.0 s/step  20 s  ETA 20 s"
 
 
+def test_a_first_unit_that_compiles_foretells_nothing(clock):
+    out = console()
+    with progress.track(out, "sft", 100, "steps") as stage:
+        clock[0] += 60
+        stage.update(1)
+        clock[0] += 16
+        stage.update(9)
+    assert lines(out)[:2] == [
+        "sft: 1/100  60.0 s/step  60 s",
+        "sft: 9/100  2.0 s/step  76 s  ETA 182 s",
+    ]
+
+
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_what_stops_is_not_called_done(error, clock):
     out = console()

@@ -76,11 +76,14 @@ WHOLE = {
 # Text → some of its features.
 SOME = {
     "rRllUuR": {"log_approach": log(2.5), "log_push_run": log(2)},
+    "RlRlllR": {"log_approach": log(3)},
     "rrlRRdd": {"log_approach": 0, "pushes": 2 / 7},
     "rrrrrrr": {"log_pushes": 0, "early_push": 0},
     "If I push right, no. Move up.": {"weighed": 1 / 2, "log_pushes": 0, "pushes": 0},
     "Push up, up. Go left.": {"pushes": 2 / 3, "early_push": 1 - 5 / 21},
     "Goals, goals, a box, a box.": {"opens_goal": 1, "goals_first": 1},
+    "Goal, box, box, box.": {"goals_first": 1 / 2},
+    "The box goes (1,1), (1,2), (1,3), (5,5).": {"box_straight": 1, "box_steps": 2 / 3},
     "Box A and box B, then box A.": {"log_labels": log(3), "label_switches": 1},
     "Box 1, box 1, first box, other box.": {
         "log_labels": log(3),

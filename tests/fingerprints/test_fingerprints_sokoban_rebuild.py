@@ -54,13 +54,19 @@ SOME = {
     # The first cell again after eight others is near no more, after seven it is.
     " ".join(f"({i},0)" for i in (*range(9), 0)): {"repeats": 0.1, "near_repeats": 0},
     " ".join(f"({i},0)" for i in (*range(8), 0)): {"near_repeats": 1 / 9},
+    "(1,1) (1,2) (1,1)": {"most_named": 2 / 3},
     "(1,1) (1,2)": {"most_named": 0, "evenness": 1, "pair_repeats": 0},
     # Boards that change in seven places, in none, or in shape have not moved.
     "#aa#".replace("a", " ") + "\n\n" + "#$#": {"moved_boards": 0, "single_rows": 1},
     "#       $#\n\n#@@@@@@@$#": {"moved_boards": 0},
     "#      .$#\n\n#@@@@@@.$#": {"moved_boards": 1 / 2, "single_rows": 1},
+    "#@ #\n\n#@$#": {"moved_boards": 1 / 2},
+    "#@#\n\n#@ #": {"moved_boards": 0},
+    "#@#\n#@#\n\n#@#": {"moved_boards": 0},
     "#  $#\n\n#  $#": {"moved_boards": 0, "same_boards": 1 / 2},
     "Look:\n#@#\n#.#\n": {"single_rows": 0, "early_board": 1 - 6 / 14},
+    "Row 1. Row 2. Row 3. Row 3.": {"rows_in_order": 2 / 4},
+    "Player (1,1). Player (1,2). Player (1,3).": {"player_stays": 0},
     NAMED: {
         "wall_repeats": 1 / 3,
         "player_stays": 1 / 3,
@@ -79,6 +85,8 @@ SOME = {
         "late_correct": 1 / 2,
         "corrected_cells": 1 / 2,
     },
+    "Aaa. Oops.": {"late_correct": 1},  # at 5 of 10
+    "Aa. Oops. ": {"late_correct": 0},
     # The same cell again, or the first of its role, corrects nothing.
     "Box at (1,1). I misread. Box at (1,1).": {"corrected_cells": 0},
     "Box at (1,1). I misread. Goal at (1,2).": {"corrected_cells": 0},

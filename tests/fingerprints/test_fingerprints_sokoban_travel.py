@@ -97,6 +97,7 @@ SOME = {
         "log_mean_stroll": log(2.5),
         "longest_stroll": 2 / 3,
         "direct_strolls": 0,
+        "log_corridor": 0,
     },
     # A target beside the end, by the shortest way, by a detour, and none.
     "Player at (1,1), box at (1,4). Move right, right.": {
@@ -126,6 +127,12 @@ SOME = {
         "row_lists": 0,
         "reading_order": 0,
     },
+    # One and the same cell twice is one; a closed list ends with its first cell.
+    "(1,1), (1,1), (1,2), (1,3)": {"row_lists": 1},
+    "(1,1), (1,2), (1,3), (2,3), (1,1)": {"row_lists": 3 / 5},
+    walked("rrll"): {"row_lists": 1, "log_row_list": log(4)},
+    walked("dduu"): {"column_lists": 1},
+    "(1,3), (1,2)": {"reading_order": 0},
     "(1,2), (1,3), (2,3)": {"row_lists": 0, "column_lists": 0, "reading_order": 1 / 3},
     chain([(r, c) for r in range(3) for c in range(3)]): {
         "row_lists": 1,
@@ -137,6 +144,8 @@ SOME = {
     },
     "(3,3): (2,3), (4,3), (3,2)": {"fans": 1 / 4},
     "(3,3): (2,3), (4,3), (5,2)": {"fans": 0},
+    "(3,3): (5,5), (2,3), (4,3), (3,2)": {"fans": 0},
+    "(1,1), (1,3), (3,1)": {"outward": 1 / 2, "inward": 0, "layered": 1 / 2},
     # A room, its lanes, and a corridor.
     LANES: {"lanes": 6 / 8, "fill": 1, "room_cells": 1, "log_corridor": log(7)},
     walked("rrdrrull"): {"lanes": 4 / 8},  # the second lane and the third

@@ -12,10 +12,12 @@ ROOT = Path(__file__).parents[2]
 STANDIN = """#!/usr/bin/env bash
 echo "$(basename "$0") $*" >> "$ASKED"
 case "$*" in
-    --version) echo "Python 3.11.0" ;;
+    --version) cat "$(dirname "$0")/version" 2>/dev/null ||
+        echo "${VERSION:-Python 3.11.0}" ;;
     "-m venv .venv")
         mkdir -p .venv/bin
         for name in python uv ruff pyright; do cp "$0" ".venv/bin/$name"; done
+        "$0" --version > .venv/bin/version
         echo 'PATH="$PWD/.venv/bin:$PATH"' > .venv/bin/activate ;;
     *sys.exit*) exit "${TOO_OLD:-0}" ;;
 esac
@@ -63,6 +65,35 @@ def test_arguments_of_the_main_job_pass_through_and_install_nothing_more(clone):
         "python -m routejax.train --config=configs/rlve.py "
         "--config.seeds=0,1 --workdir=a b"
     )
+
+
+@pytest.mark.parametrize("flag", [["--config=a.py:b"], ["--config", "a.py"]])
+def test_a_recipe_of_the_user_takes_the_place_of_the_default(clone, flag):
+    _, calls = launch(clone, "local.sh", *flag, "--config.n=1")
+    assert calls[-1] == f"python -m routejax.train {' '.join(flag)} --config.n=1"
+
+
+def test_another_python_makes_the_environment_anew(clone):
+    launch(clone, "local.sh")
+    (clone / ".venv" / "left").touch()
+    launch(clone, "local.sh")
+    assert (clone / ".venv" / "left").exists()
+    ended, calls = launch(clone, "local.sh", VERSION="Python 3.12.1")
+    assert ended.returncode == 0, ended.stderr
+    assert not (clone / ".venv" / "left").exists()
+    assert installs(calls) == ["."]
+
+
+def test_a_python_that_is_not_there_is_named(clone):
+    ended = subprocess.run(
+        ["bash", str(clone / "launch" / "local.sh")],
+        capture_output=True,
+        text=True,
+        env={"PATH": "/usr/bin:/bin", "ROUTEJAX_PYTHON": "nosuch"},
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("There is no Python called nosuch.")
 
 
 def test_tests_install_their_extra_and_pass_arguments_to_pytest(clone):
