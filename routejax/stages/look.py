@@ -1,0 +1,127 @@
+"""One trace of a pool with all that there is to see of it."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from routejax import features, fingerprints
+from routejax.errors import UserError
+from routejax.features import Job
+from routejax.pools import Part
+from routejax.report.trace_page_view import TraceView
+
+_NEAR = 3  # ids named where there is none of the one asked for
+
+
+def look(job: Job, root: Path, name: str) -> TraceView:
+    """The trace with this id, the first where several have it, its steps and
+    fingerprint, and the pool's moments if the folder `root` has them already.
+
+    Raises:
+        UserError: no trace of the pool has the id; the family labels no steps; the
+            folder is another job's.
+    """
+    family = job.of
+    if family.grammar is None:
+        known = [one.name for one in fingerprints.FAMILIES.values() if one.grammar]
+        raise UserError(
+            f"family {job.family!r} labels no steps in the text; traces can be looked "
+            f"at with a family that does: {', '.join(known)}"
+        )
+    made = features.is_claimed(root, job)
+    batch = _row(job, _find(_ids(job, root if made else None), name), name)
+    row = batch.to_pylist()[0]
+    mean, sigma, rows = _pool_moments(root) if made else (None, None, None)
+    return TraceView(
+        id=row["id"],
+        prompt=row["prompt"],
+        group=row["group"],
+        source=row["source"],
+        verified=row["verified"],
+        span=row["span"],
+        family=family.name,
+        version=family.version,
+        steps=fingerprints.explain(row["reasoning"], family.name),
+        cues=fingerprints.cues(row["reasoning"], family.name),
+        names=family.feature_names,
+        meanings=[feature.meaning for feature in family.features],
+        values=fingerprints.features(batch, family.name, "reference")[0],
+        pool_mean=mean,
+        pool_sigma=sigma,
+        pool_rows=rows,
+    )
+
+
+def _find(ids: Iterator[tuple[Part, pa.Array]], name: str) -> Part:
+    """The first part with the id.
+
+    Raises:
+        UserError: none has it; those that are written most like it.
+    """
+    near: list[tuple[int, str]] = []
+    for part, found in ids:
+        if _where(found, name) >= 0:
+            return part
+        like = ((_likeness(one, name), one) for one in found.to_pylist())
+        near = heapq.nlargest(_NEAR, [*near, *like])
+    said = ", ".join(repr(one) for _, one in near)
+    raise UserError(
+        f"no trace of the pool has the id {name!r}; the nearest are {said or 'none'}"
+    )
+
+
+def _likeness(one: str, other: str) -> int:
+    """Characters that two ids share at their beginning and at their end."""
+    return _same(one, other) + _same(one[::-1], other[::-1])
+
+
+def _same(one: str, other: str) -> int:
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def _ids(job: Job, root: Path | None) -> Iterator[tuple[Part, pa.Array]]:
+    """The ids of each part: from the folder if it is finished, else from the pool."""
+    if root and (root / "rows.parquet").exists():
+        with pq.ParquetFile(root / "rows.parquet") as file:
+            for group in range(file.num_row_groups):
+                rows = file.read_row_group(group, columns=["id", "part"])
+                if len(rows):
+                    part = job.parts[rows["part"][0].as_py()]
+                    yield part, rows["id"].combine_chunks()
+        return
+    for part in job.parts:
+        for batch in job.pool.read(part, ("id",)):
+            yield part, batch.rows["id"]
+
+
+def _row(job: Job, part: Part, name: str) -> pa.RecordBatch:
+    rows = (batch.rows for batch in job.pool.read(part))
+    found = ((batch, _where(batch["id"], name)) for batch in rows)
+    return next(batch.slice(place, 1) for batch, place in found if place >= 0)
+
+
+def _where(ids: pa.Array, name: str) -> int:
+    """The place of the first id that is the name, -1 if there is none."""
+    options = pc.IndexOptions(pa.scalar(name, ids.type))
+    return pc.call_function("index", [ids], options).as_py()
+
+
+def _pool_moments(
+    root: Path,
+) -> tuple[np.ndarray, np.ndarray, int] | tuple[None, None, None]:
+    """Mean, sigma and rows of the pool, if they have been collected."""
+    path = root / "moments.parquet"
+    if not path.exists():
+        return None, None, None
+    table = pq.read_table(path)
+    rows = int(table.schema.metadata[b"rows"])
+    return table["mean"].to_numpy(), np.sqrt(table["variance"].to_numpy()), rows

@@ -1,0 +1,367 @@
+"""`python -m routejax.fingerprint`: what it prints, and every mistake in one line."""
+
+import functools
+import importlib
+import importlib.util
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from absl import flags
+from features_pools import hashes, row, write_pool, write_rows
+
+ROOT = Path(__file__).parent.parent
+DOLCI = "--config=configs/dolci.py"
+CORPORA = ("openthoughts3", "intellect3", "nemotron_cascade2", "dolci")
+POOLS = ("rlve_pool", "omega", "sokoban", "single_teacher")
+
+# How ml_collections loads a config file.
+OLD_IMPORT = "ignore:the load_module:DeprecationWarning"
+pytestmark = pytest.mark.filterwarnings(OLD_IMPORT)
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory):
+    return write_pool(tmp_path_factory.mktemp("pool"))
+
+
+@pytest.fixture
+def entry():
+    """Not imported above, where the filter of warnings does not hold yet."""
+    return importlib.import_module("routejax.fingerprint")
+
+
+@pytest.fixture
+def command(entry, monkeypatch, capsys, tmp_path):
+    """Runs the program in this process: status, and the lines of stdout and stderr."""
+    monkeypatch.chdir(ROOT)
+    handlers = {n: signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGINT)}
+
+    def call(*given, workdir=tmp_path / "run"):
+        forget()
+        config = () if any(flag.startswith("--config=") for flag in given) else (DOLCI,)
+        argv = ["fingerprint", *config, f"--workdir={workdir}", *given]
+        monkeypatch.setattr(sys, "argv", argv)
+        try:
+            status = entry.run_program(entry.main)
+        except SystemExit as ended:  # how absl ends what went well
+            status = ended.code or 0
+        out, err = capsys.readouterr()
+        return status, out.splitlines(), err.splitlines()
+
+    yield call
+    forget()
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+def forget():
+    """Brings absl's flags back to the state of a new process."""
+    for name in list(flags.FLAGS):
+        if name.startswith("config."):
+            delattr(flags.FLAGS, name)
+    flags.FLAGS.unparse_flags()
+    for name in ("config", "explain", "html"):
+        flags.FLAGS[name].value = None
+    flags.FLAGS["features"].value = False
+
+
+def over(paths, *more):
+    """Flags of a job with the rules of a released corpus and small parts."""
+    return (
+        f"--config.pool.paths={','.join(paths)}",
+        "--config.fingerprint.testbed=openthoughts3",
+        "--config.fingerprint.rows_per_part=4",
+        *more,
+    )
+
+
+def test_a_whole_run_says_what_came_out(paths, command, tmp_path):
+    status, out, err = command(*over(paths))
+    assert (status, err) == (0, [])
+    assert re.fullmatch(r"fingerprint: 61/61  [\d,.]+ rows/s  \d+ s  done", out[0])
+    assert out[1:] == [
+        "60 traces of 61 rows, 57 eligible; rejected: 1 non_empty, 1 complete_span, "
+        "1 distinct_id, 1 unreadable/json",
+        f"Manifest: {tmp_path / 'run/manifest.json'}",
+    ]
+    before = hashes(tmp_path / "run")
+    assert command(*over(paths))[0] == 0
+    assert hashes(tmp_path / "run") == before
+
+
+def test_the_last_shard_collects(paths, command, tmp_path):
+    for number, done in ((2, 9), (1, 17)):
+        status, out, _ = command(*over(paths, f"--config.shard={number}/2"))
+        assert status == 0
+        assert out[0].startswith(f"fingerprint {number}/2: ")
+        finished = (tmp_path / "run/manifest.json").exists()
+        assert finished == (done == 17)
+        assert finished or out[1] == (
+            "9 of 17 parts are done; the shard that makes the last one writes the "
+            "moments and the manifest"
+        )
+
+
+def test_fields_can_be_placed_on_the_command_line(command, tmp_path):
+    rows = [{"Q": row(n)["prompt"], "A": row(n)["response"], "T": n} for n in range(3)]
+    pool = write_rows(tmp_path / "odd.parquet", rows)
+    status, _, err = command(f"--config.pool.paths={pool}")
+    assert status == 2
+    assert "odd.parquet is not a pool: it has A, Q, T" in err[-1]
+    placed = [f"--config.pool.columns.{field}" for field in ("prompt=Q", "response=A")]
+    given = (f"--config.pool.paths={pool}", *placed)
+    assert command(*given, "--config.pool.columns.group=T")[0] == 2  # none is verified
+    status, out, _ = command(*over([pool]), *placed, workdir=tmp_path / "two")
+    assert (status, out[1]) == (0, "3 traces of 3 rows, 3 eligible")
+
+
+# What is wrong: flags (POOL stands for the files), and what the line must say.
+MISTAKES = {
+    "no config": (["--config="], "no config file"),
+    "no pool": ([], "no pool was named; set pool.paths to files, folders or globs"),
+    "only commas": (["--config.pool.paths=,"], "no pool was named"),
+    "no such file": (["--config.pool.paths=/no/such.parquet"], "such.parquet does not"),
+    "family": (
+        ["POOL", "--config.fingerprint.family=corpse"],
+        "family must be one of corpus, dolci, rlve, omega, sokoban, got 'corpse'",
+    ),
+    "testbed": (
+        ["POOL", "--config.fingerprint.testbed=x"],
+        "testbed must be one of rlve, omega, .*, got 'x'",
+    ),
+    "moments_over": (
+        ["POOL", "--config.fingerprint.moments_over=some"],
+        "moments_over must be one of all, eligible, got 'some'",
+    ),
+    "engine": (
+        ["POOL", "--config.fingerprint.engine=gpu"],
+        "engine must be one of auto, arrays, reference, got 'gpu'",
+    ),
+    "engine of another family": (
+        [
+            "POOL",
+            "--config.fingerprint.engine=arrays",
+            "--config.fingerprint.family=omega",
+        ],
+        "engine 'arrays' knows the families corpus, dolci",
+    ),
+    "layout": (
+        ["POOL", "--config.pool.layout=x"],
+        "layout must be auto or one of .*'x'",
+    ),
+    "field of columns": (
+        ["POOL", "--config.pool.columns.promt=x"],
+        "'promt' among: answer, completion, difficulty, env",
+    ),
+    "column": (
+        ["POOL", "--config.pool.columns.group=x"],
+        "column 'x', named for 'group'",
+    ),
+    "shard 0": (["POOL", "--config.shard=0/4"], "shard must be K/N .* got '0/4'"),
+    "shard 5/4": (["POOL", "--config.shard=5/4"], "shard must be K/N .* got '5/4'"),
+    "shard x": (["POOL", "--config.shard=x"], "1 <= K <= N, such as 3/64; got 'x'"),
+    "threads 0": (["POOL", "--config.threads=0"], "threads must be a whole .* got 0"),
+    "threads x": (["POOL", "--config.threads=x"], "config.threads.*x"),
+    "rows_per_part": (
+        ["POOL", "--config.fingerprint.rows_per_part=0"],
+        "rows_per_part must be a whole number of at least 1, got 0",
+    ),
+    "unknown field": (["POOL", "--config.shards=1/2"], "'shards' among: beam, finger"),
+    "html": (["POOL", "--html=page.html"], "name it with --explain=ID"),
+    "no such id": (
+        ["POOL", "--explain=t00041"],
+        "no trace of the pool has the id 't00041'; the nearest are 't0041', 't0004', ",
+    ),
+    "family without steps": (
+        ["POOL", "--explain=t0001", "--config.fingerprint.family=omega"],
+        "'omega' labels no steps in the text; .* does: corpus, dolci, rlve",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", MISTAKES)
+def test_a_mistake_is_one_line_and_leaves_nothing(what, paths, command, tmp_path):
+    given, said = MISTAKES[what]
+    pool = f"--config.pool.paths={','.join(paths)}"
+    status, _, err = command(*(pool if flag == "POOL" else flag for flag in given))
+    assert status == 2
+    assert err[-1].startswith("routejax: ")
+    assert re.search(said, err[-1])
+    assert len(err) == 1
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_folder_of_another_job(paths, command):
+    assert command(*over(paths))[0] == 0
+    status, _, err = command(*over(paths, "--config.fingerprint.family=corpus"))
+    assert status == 2
+    assert "holds fingerprints of another job; it differs in family: 'dolci'" in err[0]
+    status, _, err = command(*over(paths[:1]), "--explain=t0001")
+    assert status == 2
+    assert "b.jsonl, only there" in err[0]
+
+
+def test_a_folder_that_cannot_be_written(paths, command, tmp_path):
+    (tmp_path / "file").touch()
+    status, _, err = command(*over(paths), workdir=tmp_path / "file/run")
+    assert status == 2
+    assert re.fullmatch(r"routejax: cannot write .*file/run.*: Not a dir.*", err[0])
+
+
+def test_beam_that_is_not_installed(paths, command, monkeypatch):
+    monkeypatch.setitem(sys.modules, "apache_beam", None)
+    sys.modules.pop("routejax.features.beam", None)
+    status, _, err = command(*over(paths, "--config.beam.runner=DirectRunner"))
+    assert status == 2
+    assert err == [
+        "routejax: beam.runner needs Apache Beam, which is not installed; pip install "
+        '"routejax[beam]", or leave the runner empty'
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    importlib.util.find_spec("apache_beam") is None,
+    reason="Apache Beam is not installed (extra `beam`)",
+)
+def test_beam_from_the_command_line(paths, command, tmp_path):
+    beam, one = tmp_path / "beam", tmp_path / "one"
+    status, out, err = end(start(beam, paths, "--config.beam.runner=DirectRunner"))
+    assert status == 0, err
+    assert command(*over(paths), workdir=one)[0] == 0
+    assert hashes(beam) == hashes(one)
+    assert out.splitlines()[0].startswith("60 traces of 61 rows, 57 eligible")
+    status, _, err = end(start(tmp_path / "no", paths, "--config.beam.runner=Nobody"))
+    assert status == 2
+    assert "beam.runner 'Nobody' cannot be used" in err.splitlines()[-1]
+
+
+def test_a_trace_is_explained_with_and_without_its_pool(paths, command, tmp_path):
+    page = tmp_path / "page.html"
+    status, out, _ = command(*over(paths), "--explain=t0010", f"--html={page}")
+    assert status == 0
+    assert any("backtracking" in line for line in out)
+    assert page.read_text().startswith("<!")
+    assert not (tmp_path / "run").exists()
+    command(*over(paths))
+    status, more, _ = command(*over(paths), "--explain=t0010")
+    assert status == 0
+    assert len(more) > 10
+    assert more != out[:-1]
+
+
+def test_features_are_listed_with_their_definitions(command):
+    status, out, _ = command("--features")
+    assert status == 0
+    assert len(out) == 631
+    assert all(re.fullmatch(r"\S.*\t\S.*", line) for line in out)
+
+
+@pytest.mark.parametrize("name", [*CORPORA, *POOLS])
+def test_every_recipe_opens_a_job(name, command, paths):
+    """Its names exist: the only mistake left is that nothing is verified."""
+    given = (f"--config=configs/{name}.py", f"--config.pool.paths={paths[0]}")
+    status, out, err = command(*given, "--config.threads=1")
+    if name in POOLS or name == "dolci":
+        assert status == 2
+        assert re.search(
+            r"none of 30 rows is eligible \(rejected: 2\d verified", err[0]
+        )
+    else:
+        assert (status, out[1][:37]) == (0, "30 traces of 30 rows, 28 eligible; re")
+
+
+def test_a_shard_is_read_as_it_is_written(entry):
+    assert entry.parse_shard("3/64") == (3, 64)
+    assert entry.parse_shard("1/1") == (1, 1)
+
+
+def start(root, paths, *more):
+    flags_ = (DOLCI, f"--workdir={root}", *over(paths), *more)
+    return subprocess.Popen(
+        [sys.executable, "-m", "routejax.fingerprint", *flags_],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@functools.cache
+def many(folder):
+    """A pool of 600 rows in 150 parts."""
+    files = [folder / "a.parquet", folder / "b.jsonl"]
+    for first, file in zip((0, 300), files, strict=True):
+        write_rows(file, [row(n) for n in range(first, first + 300)], group=50)
+    return [str(file) for file in files]
+
+
+def end(process):
+    """Status, stdout and stderr once it has ended."""
+    out, err = process.communicate()
+    return process.returncode, out, err
+
+
+def finished_parts(root):
+    return len([*root.glob("parts/*.json")])
+
+
+def wait_for_parts(root, more, process):
+    """Until so many parts are finished by the process, or it has ended."""
+    wanted = finished_parts(root) + more
+    while process.poll() is None and finished_parts(root) < wanted:
+        time.sleep(0.001)
+
+
+def left_over(root):
+    return [p for p in (root / "parts").iterdir() if p.name.startswith(".")]
+
+
+@pytest.mark.slow
+def test_killed_ten_times_at_random_moments(tmp_path):
+    """While it works, from its first part on; once each as it begins and collects."""
+    paths, root, whole = many(tmp_path), tmp_path / "killed", tmp_path / "whole"
+    assert end(start(whole, paths))[0] == 0
+    times = [p.stat().st_mtime for p in whole.glob("parts/*.json")]
+    work_s = max(times) - min(times)
+    rng, hits = random.Random(20260924), 0
+    for more in (0, *[1] * 8, 150):
+        process = start(root, paths)
+        wait_for_parts(root, min(more, 150 - finished_parts(root)), process)
+        time.sleep(rng.uniform(0, 0.1 * work_s))
+        before = finished_parts(root)
+        process.kill()
+        hits += end(process)[0] == -signal.SIGKILL and 0 < before < 150
+    assert hits >= 4, "most kills came before or after the work"
+    assert end(start(root, paths))[0] == 0
+    assert hashes(root) == hashes(whole)
+    assert left_over(root) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_asked_to_stop_it_says_how_to_go_on(number, tmp_path):
+    paths, root = many(tmp_path), tmp_path / "run"
+    process = start(root, paths)
+    wait_for_parts(root, 5, process)
+    process.send_signal(number)
+    status, out, err = end(process)
+    assert status == 75
+    assert "stopped" in out
+    assert err == (
+        f"routejax: stopped by {number.name}; everything finished is saved, "
+        "run the same command to go on\n"
+    )
+    assert 5 <= finished_parts(root) < 150
+    assert end(start(root, paths))[0] == 0
+    assert pq.read_table(root / "rows.parquet").num_rows == 600
+    assert left_over(root) == []

@@ -1,0 +1,118 @@
+"""What every entry does around its work, on a config of its own."""
+
+import signal
+import sys
+
+import pytest
+from absl import flags
+from ml_collections import ConfigDict
+from ml_collections.config_dict import placeholder
+
+from routejax import interrupt, program
+from routejax.errors import UserError
+
+CONFIG = """
+from ml_collections import ConfigDict
+
+def get_config():
+    return ConfigDict({"name": "toy", "n": 3, "names": ("a", "b"), "text": ""})
+"""
+pytestmark = pytest.mark.filterwarnings("ignore:the load_module:DeprecationWarning")
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch, capsys):
+    """Runs work with flags: what came of it, what work was given, lines of stderr."""
+    (tmp_path / "toy.py").write_text(CONFIG)
+    monkeypatch.chdir(tmp_path)
+    handlers = {n: signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGINT)}
+
+    def run(*argv, error=None, default="toy.py"):
+        forget()
+        given = []
+
+        def work(config, root):
+            given.append((config, root))
+            if error:
+                raise error
+
+        monkeypatch.setattr(sys, "argv", ["toy", *argv])
+        try:
+            status = program.run_program(work, default)
+        except SystemExit as ended:  # how absl ends what went well
+            status = ended.code or 0
+        return status, given, capsys.readouterr().err.splitlines()
+
+    yield run
+    forget()
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+def forget():
+    """Brings absl's flags back to the state of a new process."""
+    for name in list(flags.FLAGS):
+        if name.startswith("config."):
+            delattr(flags.FLAGS, name)
+    flags.FLAGS.unparse_flags()
+    flags.FLAGS["config"].value = None
+    flags.FLAGS["workdir"].value = None
+
+
+def test_work_gets_a_plain_config_and_its_folder(call):
+    status, given, err = call(
+        "--config.n=5", "--config.names=x,y", "--config.text=a,/b"
+    )
+    assert (status, err) == (0, [])
+    ((config, root),) = given
+    assert config == {"name": "toy", "n": 5, "names": ("x", "y"), "text": "a,/b"}
+    assert type(config) is dict
+    assert root.parts == ("runs", "toy")
+    assert call("--workdir=here/there")[1][0][1].parts == ("here", "there")
+
+
+def test_plain_by_hand():
+    config = ConfigDict({"a": {"b": ("x,y", "", 3)}, "c": placeholder(str), "d": "p,q"})
+    assert program.plain(config) == {
+        "a": {"b": ("x", "y", 3)},
+        "c": None,
+        "d": "p,q",
+    }
+
+
+MISTAKES = {
+    "a word": (["more"], "flags begin with --, got 'more'"),
+    "unknown flag": (["--nope"], "Unknown command line flag 'nope'"),
+    "unknown field": (["--config.m=1"], "there is no 'm' among: n, name, names, text"),
+    "another type": (["--config.n=many"], "flag --config.n=many: "),
+    "no such file": (["--config=none.py"], "no config file 'none.py'"),
+}
+
+
+@pytest.mark.parametrize("what", MISTAKES)
+def test_mistakes_are_one_line(what, call):
+    argv, said = MISTAKES[what]
+    status, given, err = call(*argv)
+    assert (status, given, len(err)) == (2, [], 1)
+    assert err[0].startswith("routejax: ")
+    assert said in err[0]
+
+
+def test_a_recipe_must_be_named_where_there_is_no_default(call):
+    status, _, err = call(default=None)
+    assert (status, err) == (
+        2,
+        ["routejax: --config must name a recipe; there are some in configs/"],
+    )
+
+
+def test_how_work_can_end(call):
+    assert call(error=UserError("mend this"))[::2] == (2, ["routejax: mend this"])
+    status, _, err = call(error=interrupt.Interrupted("SIGTERM"))
+    assert status == 75
+    assert err == [
+        "routejax: stopped by SIGTERM; everything finished is saved, run the same "
+        "command to go on"
+    ]
+    with pytest.raises(ZeroDivisionError):  # a defect keeps its traceback
+        call(error=ZeroDivisionError())
