@@ -1,14 +1,16 @@
 """The content tests of `label.CONTENT`, on the bytes of one step.
 
-Each takes a plain text and the bounds of the step, without white space at its ends.
+Each takes a plain text and the bounds of the step, without white space at its ends;
+behind the text there is room for a block, which is read.
 `label` says what each is for and holds its regular expression.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from routejax.fingerprints.engine import blocks
+from routejax.fingerprints.engine.kernel import inlined, kernel
 from routejax.fingerprints.engine.signs import (
     ALNUM,
     DIGIT,
@@ -37,45 +39,20 @@ NAMES = ("arithmetic", "comparison", "listing", "row", "arrow", "code", "numbere
          "question")  # fmt: skip
 
 
-# What a step holds, a bit per group of bytes, and what each test cannot do without: one
-# of its rows of bits, all of them.
-_EQUALS, _BACKSLASH, _OPERATOR, _NUMBER = 1, 2, 4, 8
-BLANK, _BACKTICK, _ANGLE, _COMMA = 16, 32, 64, 128
-HOLDS = np.zeros(256, np.uint8)
-for _signs, _bit in (
-    (b"=", _EQUALS),
-    (b"\\", _BACKSLASH),
-    (b"+*/^-" + bytes(range(128, 256)), _OPERATOR),
-    (b"0123456789)", _NUMBER),
-    (b" \n", BLANK),
-    (b"`", _BACKTICK),
-    (b"<>", _ANGLE),
-    (b",", _COMMA),
-):
-    HOLDS[list(_signs)] |= _bit
-_NEEDS = np.array(
-    [
-        (_EQUALS, _BACKSLASH, _OPERATOR | _NUMBER),
-        (_NUMBER | _ANGLE, _NUMBER | _OPERATOR, _NUMBER | _BACKSLASH),
-        (_COMMA, _COMMA, _COMMA),
-        (0, 0, 0),
-        (_ANGLE, _OPERATOR, _BACKSLASH),
-        (_BACKTICK, _BACKTICK, _BACKTICK),
-        (0, 0, 0),
-        (0, 0, 0),
-    ],
-    np.uint8,
-)
+# Bytes that a test cannot do without, found by blocks.
+_equals = blocks.mask_of(b"=")
+_commas = blocks.mask_of(b",")
+_backticks = blocks.mask_of(b"`")
+_operators = blocks.mask_of(b"+*/^-\\\xc2\xc3\xe2")
+_relations = blocks.mask_of(b"<>\\\xe2")
+_arrows = blocks.mask_of(b">\\\xe2")
+_white = blocks.mask_of(b" \n")
+_lower = blocks.mask_of(bytes(range(97, 123)))
+_in_sign = blocks.mask_of(b" 0123456789" + bytes(range(128, 256)))
+_ONE, _TOP = np.uint64(1), np.uint64(63)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
-def may_hold(test, held):
-    """Whether a step that holds these groups of bytes can pass the test at all."""
-    a, b, c = _NEEDS[test, 0], _NEEDS[test, 1], _NEEDS[test, 2]
-    return (held & a) == a or (held & b) == b or (held & c) == c
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def holds(test, text, begin, end):
     """Whether the step text[begin:end] passes the test of this number (`NAMES`)."""
     if test == 0:
@@ -95,14 +72,14 @@ def holds(test, text, begin, end):
     return question(text, begin, end)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def _digits(text, i, end):
     while i < end and has(text[i], DIGIT):
         i += 1
     return i
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def _operator(text, i, end):
     """Where an operator that begins at `i` ends, or -1."""
     byte = text[i]
@@ -125,28 +102,45 @@ def _operator(text, i, end):
     return -1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def arithmetic(text, begin, end):
-    for i in range(begin, end):
-        byte = text[i]
-        if byte == 61:
+    for at in range(begin, end, blocks.WIDTH):
+        live = blocks.below(end - at)
+        if _equals(text, at) & live != 0:
             return True
-        if byte == 92:
-            if says(text, i + 1, end, _FRAC) or says(text, i + 1, end, _DFRAC):
+        todo = _operators(text, at) & live
+        while todo != 0:
+            if _calculates(text, at + np.int64(blocks.lowest(todo)), begin, end):
                 return True
-            if says(text, i + 1, end, _SQRT):
-                return True
-        elif byte == 41 or has(byte, DIGIT):
-            k = skip_white(text, i + 1, end)
-            k = _operator(text, k, end) if k < end else -1
-            if k >= 0:
-                k = skip_white(text, k, end)
-                if k < end and (text[k] == 40 or has(text[k], DIGIT)):
-                    return True
+            todo &= todo - _ONE
     return False
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
+def _calculates(text, i, begin, end):
+    """Whether a fraction or root begins at `i`, or an operator between a number or
+    closing bracket and a number or opening one."""
+    if text[i] == 92:
+        if says(text, i + 1, end, _FRAC) or says(text, i + 1, end, _DFRAC):
+            return True
+        if says(text, i + 1, end, _SQRT):
+            return True
+    before = _back_over_white(text, i, begin)
+    if before == begin or not (text[before - 1] == 41 or has(text[before - 1], DIGIT)):
+        return False
+    k = _operator(text, i, end)
+    k = skip_white(text, k, end) if k >= 0 else end
+    return k < end and (text[k] == 40 or has(text[k], DIGIT))
+
+
+@inlined
+def _back_over_white(text, i, begin):
+    while i > begin and has(text[i - 1], WHITE):
+        i -= 1
+    return i
+
+
+@kernel
 def _relation(text, i, end):
     """Where an order relation that begins at `i` ends, or -1."""
     byte = text[i]
@@ -162,28 +156,38 @@ def _relation(text, i, end):
     return -1
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def _word_byte(byte):
     return has(byte, ALNUM) or byte == 95
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def comparison(text, begin, end):
-    for i in range(begin, end):
-        if not has(text[i], DIGIT):
-            continue
-        k = skip_white(text, i + 1, end)
-        k = _relation(text, k, end) if k < end else -1
-        if k >= 0:
-            k = skip_white(text, k, end)
-            if k < end and text[k] == 45:
-                k += 1
-            if k < end and has(text[k], DIGIT):
+    for at in range(begin, end, blocks.WIDTH):
+        todo = _relations(text, at) & blocks.below(end - at)
+        while todo != 0:
+            if _compares(text, at + np.int64(blocks.lowest(todo)), begin, end):
                 return True
+            todo &= todo - _ONE
     return False
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
+def _compares(text, i, begin, end):
+    """Whether a relation begins at `i` between two numbers."""
+    before = _back_over_white(text, i, begin)
+    if before == begin or not has(text[before - 1], DIGIT):
+        return False
+    k = _relation(text, i, end)
+    if k < 0:
+        return False
+    k = skip_white(text, k, end)
+    if k < end and text[k] == 45:
+        k += 1
+    return k < end and has(text[k], DIGIT)
+
+
+@kernel
 def _pair_side(text, i, end):
     """Where 1 to 12 characters that are no bracket or comma end, or -1."""
     count = 0
@@ -196,7 +200,7 @@ def _pair_side(text, i, end):
     return i if count >= 1 else -1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def _item(text, i, end):
     """Where a number, a single letter or a pair in brackets that begins at `i` ends,
     or -1."""
@@ -221,7 +225,7 @@ def _item(text, i, end):
     return k
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def _more_items(text, i, end):
     """Whether three items, each behind a comma, follow at `i`."""
     for _ in range(3):
@@ -238,8 +242,13 @@ def _more_items(text, i, end):
     return True
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def listing(text, begin, end):
+    commas = np.uint64(0)
+    for at in range(begin, end, blocks.WIDTH):
+        commas += blocks.count(_commas(text, at) & blocks.below(end - at))
+    if commas < 3:
+        return False
     for i in range(begin, end):
         byte = text[i]
         if not (byte == 45 or byte == 40 or has(byte, ALNUM)):
@@ -252,7 +261,7 @@ def listing(text, begin, end):
     return False
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def _sign(text, i, end):
     """Where a number, a capital or a single other sign ends, or -1."""
     if i >= end:
@@ -272,52 +281,74 @@ def _sign(text, i, end):
     return i
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def row(text, begin, end):
-    for i in range(begin, end):
-        if i > begin and not has(text[i - 1], WHITE):
-            continue
-        k = i
-        for _ in range(2):
-            k = _sign(text, k, end)
-            if k < 0 or k >= end or text[k] != 32:
-                k = -1
-                break
-            while k < end and text[k] == 32:
-                k += 1
-        k = _sign(text, k, end) if k >= 0 else -1
-        if k >= 0 and not (k < end and (_word_byte(text[k]) or text[k] == 39)):
-            return True
+    """Only what begins behind white space, is no lower-case letter and goes on like a
+    number, a longer character or a single sign can begin a row."""
+    white = _ONE
+    for at in range(begin, end, blocks.WIDTH):
+        live = blocks.below(end - at)
+        gap = _white(text, at)
+        todo = ((gap << _ONE) | white) & ~gap & ~_lower(text, at) & live
+        todo &= _in_sign(text, at + 1)
+        white = gap >> _TOP
+        while todo != 0:
+            if _row_begins(text, at + np.int64(blocks.lowest(todo)), end):
+                return True
+            todo &= todo - _ONE
     return False
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
+def _row_begins(text, k, end):
+    for _ in range(2):
+        k = _sign(text, k, end)
+        if k < 0 or k >= end or text[k] != 32:
+            return False
+        while k < end and text[k] == 32:
+            k += 1
+    k = _sign(text, k, end)
+    return k >= 0 and not (k < end and (_word_byte(text[k]) or text[k] == 39))
+
+
+@kernel
 def arrow(text, begin, end):
-    for i in range(begin, end - 1):
-        byte, following = text[i], text[i + 1]
-        if following == 62 and (byte == 45 or byte == 61):
-            return True
-        if byte == 0xE2 and following in (0x86, 0x87) and i + 2 < end:
-            if text[i + 2] == 0x92:
+    for at in range(begin, end, blocks.WIDTH):
+        todo = _arrows(text, at) & blocks.below(end - at)
+        while todo != 0:
+            if _points(text, at + np.int64(blocks.lowest(todo)), begin, end):
                 return True
-        if byte == 92:
-            if says(text, i + 1, end, _RIGHTARROW):
-                return True
-            k = i + 3
-            if says(text, i + 1, end, _TO) and not (k < end and _word_byte(text[k])):
-                return True
+            todo &= todo - _ONE
     return False
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
+def _points(text, i, begin, end):
+    """Whether an arrow ends with the > at `i`, or begins there."""
+    byte = text[i]
+    if byte == 62:
+        return i > begin and (text[i - 1] == 45 or text[i - 1] == 61)
+    if byte == 0xE2:
+        arrows = i + 2 < end and (text[i + 1] == 0x86 or text[i + 1] == 0x87)
+        return arrows and text[i + 2] == 0x92
+    if says(text, i + 1, end, _RIGHTARROW):
+        return True
+    k = i + 3
+    return says(text, i + 1, end, _TO) and not (k < end and _word_byte(text[k]))
+
+
+@kernel
 def code(text, begin, end):
-    for i in range(begin, end - 2):
-        if text[i] == 96 and text[i + 1] == 96 and text[i + 2] == 96:
-            return True
+    for at in range(begin, end, blocks.WIDTH):
+        todo = _backticks(text, at) & blocks.below(end - at)
+        while todo != 0:
+            if says(text, at + np.int64(blocks.lowest(todo)), end, _FENCE):
+                return True
+            todo &= todo - _ONE
     return False
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def _names(text, i, end, literal):
     if i + literal.size > end:
         return False
@@ -327,7 +358,7 @@ def _names(text, i, end, literal):
     return True
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def numbered(text, begin, end):
     i = begin
     while i < end:
@@ -357,7 +388,7 @@ def numbered(text, begin, end):
     return k >= end or has(text[k], WHITE) or text[k] == 42 or text[k] == 95
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def question(text, begin, end):
     i = end
     while i > begin:

@@ -79,12 +79,11 @@ class Room(NamedTuple):
     table: Int32[np.ndarray, "slots"]
     signed: Int32[np.ndarray, "1024"]
     tally: Int64[np.ndarray, "1024"]
-    turns: Int32[np.ndarray, "1024"]
 
 
 def room(size: int, rows: int, n: int) -> Room:
-    """Room for groups of `rows` rows that take `size` bytes with their ends, for rows
-    of at most `n` events, and for prompts and answers of at most `size` bytes."""
+    """Room for groups of `rows` rows that take `size` bytes with their ends and a block
+    more, for rows of at most `n` events, and for prompts and answers of that size."""
     letters = "".join(LETTERS[kind] for kind in VOCABULARY)
     steps, stretches = notes.room(n)
     return Room(
@@ -104,7 +103,6 @@ def room(size: int, rows: int, n: int) -> Room:
         np.empty(4 * n, np.int32),
         np.empty(1024, np.int32),
         np.empty(1024, np.int64),
-        np.empty(1024, np.int32),
     )
 
 
@@ -129,7 +127,6 @@ def group(prompts, reasonings, answers, first, last, r, m, out):
                     offsets[first + k + 1],
                     m.text,
                     0,
-                    m.turns,
                     m.counts[k, 2 * which],
                 )
     for k in range(rows):
@@ -140,7 +137,6 @@ def group(prompts, reasonings, answers, first, last, r, m, out):
             offsets[first + k + 1],
             m.text,
             at,
-            m.turns,
             m.counts[k, 1],
         )
         m.text[at] = 0

@@ -6,9 +6,13 @@ of `segment`, which says why.
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+from collections.abc import Sequence
 
+import numpy as np
+from jaxtyping import UInt64
+
+from routejax.fingerprints.engine import blocks
+from routejax.fingerprints.engine.kernel import inlined, kernel
 from routejax.fingerprints.engine.signs import (
     ALNUM,
     CLOSER,
@@ -41,8 +45,22 @@ def _bytes(words: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
     return flat, np.cumsum([0, *lengths]).astype(np.int64)
 
 
+def _packed(phrases: Sequence[str]) -> UInt64[np.ndarray, "phrases 2 3"]:
+    """Phrases of letters, spaces and apostrophes, eight bytes in a number: per number
+    the bytes, 0x20 where one is a letter, whose case does not matter, and 255 where
+    there is one."""
+    table = np.zeros((len(phrases), 3, 16), np.uint8)
+    for row, phrase in zip(table, phrases, strict=True):
+        letters = np.frombuffer(phrase.encode(), np.uint8)
+        row[0, : len(letters)] = letters
+        row[1, : len(letters)] = np.where(letters >= ord("a"), 0x20, 0)
+        row[2, : len(letters)] = 255
+    return np.ascontiguousarray(table.view("<u8").transpose(0, 2, 1))
+
+
 _BY_LETTER = tuple(sorted(MARKERS))
-_MARKERS, _MARKER_AT = _bytes(_BY_LETTER)
+_MARKERS = _packed(_BY_LETTER)
+_MARKER_LENGTH = np.array([len(word) for word in _BY_LETTER], np.int64)
 # Markers that begin with each letter: rows _FIRST[letter] to _FIRST[letter + 1].
 _FIRST = np.searchsorted([ord(m[0]) - 97 for m in _BY_LETTER], np.arange(27))
 _MAY_BEGIN = np.zeros(256, np.bool_)
@@ -51,7 +69,6 @@ for _letter in {"s", *(word[0] for word in MARKERS)}:
 _NOT_SO, _NOT_SO_AT = _bytes(NOT_SO)
 _ABBREVIATIONS = np.array(sorted(pack(w) for w in ABBREVIATIONS), np.uint64)
 _BEFORE_NUMBER = np.array(sorted(pack(w) for w in BEFORE_NUMBER), np.uint64)
-_LONGEST = max(len(word) for word in ABBREVIATIONS | BEFORE_NUMBER)
 _MAY_END = np.zeros(256, np.bool_)
 for _word in ABBREVIATIONS | BEFORE_NUMBER:
     _MAY_END[[ord(_word[-1]), ord(_word[-1].upper())]] = True
@@ -61,7 +78,7 @@ _NUMBERED, _NUMBERED_AT = _bytes(
 _FENCE = np.frombuffer(b"```", np.uint8).copy()
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def is_stop(text, i, begin):
     """The length of . ? ! or an ellipsis that ends before `i`, else 0."""
     if i <= begin:
@@ -74,7 +91,7 @@ def is_stop(text, i, begin):
     return 0
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def is_pause(text, i, begin):
     """The length of , ; : or a dash that ends before `i`, else 0."""
     if i <= begin:
@@ -88,7 +105,7 @@ def is_pause(text, i, begin):
     return 0
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def sentence_start(text, i, begin):
     """Where the run of stops and its closers that ends before `i` begins."""
     while i > begin and has(text[i - 1], CLOSER):
@@ -100,7 +117,7 @@ def sentence_start(text, i, begin):
     return i
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def _spells(text, at, end, flat, begin, stop):
     """Whether the letters at `at` are flat[begin:stop], whatever their case."""
     if at + stop - begin > end:
@@ -111,28 +128,36 @@ def _spells(text, at, end, flat, begin, stop):
     return True
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def _word_ends(text, at, end):
     return at >= end or not (has(text[at], ALNUM) or text[at] == 95)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def marker(text, at, end):
     """Whether a discourse marker begins at `at`."""
     return at < end and _MAY_BEGIN[text[at]] and _marker(text, at, end)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inlined
 def _marker(text, at, end):
     letter = folded(text[at]) - 97
+    front, rest = blocks.eight(text, at), blocks.eight(text, at + 8)
     for m in range(_FIRST[letter], _FIRST[letter + 1]):
-        a, b = _MARKER_AT[m], _MARKER_AT[m + 1]
-        if _spells(text, at, end, _MARKERS, a, b) and _word_ends(text, at + b - a, end):
-            return True
+        if _is(front, _MARKERS[m, 0]) and _is(rest, _MARKERS[m, 1]):
+            stop = at + _MARKER_LENGTH[m]
+            if stop <= end and _word_ends(text, stop, end):
+                return True
     return letter == 18 and _so(text, at, end)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inlined
+def _is(eight, packed):
+    """Whether eight bytes of text are those of a phrase."""
+    return (eight | packed[1]) & packed[2] == packed[0]
+
+
+@kernel
 def _so(text, at, end):
     if at + 2 > end or folded(text[at + 1]) != 111 or not _word_ends(text, at + 2, end):
         return False
@@ -146,7 +171,7 @@ def _so(text, at, end):
     return True
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def three_words(text, at, end):
     """Whether three words, between white space, begin in text[at:end]."""
     for _ in range(2):
@@ -158,7 +183,7 @@ def three_words(text, at, end):
     return skip_white(text, at, end) < end
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def breaks_line(text, at, end, begin, stop):
     """Whether a line break, white space at..end, ends a step.
 
@@ -169,7 +194,7 @@ def breaks_line(text, at, end, begin, stop):
     return _line_opening(text, end, stop)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def _line_opening(text, i, end):
     byte = text[i]
     following = text[i + 1] if i + 1 < end else 0
@@ -191,7 +216,7 @@ def _line_opening(text, i, end):
     return _lettered(text, i, end) or exclaimed_opening(text, i, end)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def _list_number(text, i, end):
     """One or two digits, a full stop or bracket, a space."""
     i += 1
@@ -200,7 +225,7 @@ def _list_number(text, i, end):
     return i + 1 < end and (text[i] == 46 or text[i] == 41) and text[i + 1] == 32
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def _lettered(text, i, end):
     """A lower-case letter or digit and a bracket, perhaps in two, and a space."""
     if text[i] == 40:
@@ -210,7 +235,7 @@ def _lettered(text, i, end):
     return text[i + 1] == 41 and text[i + 2] == 32
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def exclaimed_opening(text, i, end):
     """A capital, perhaps behind emphasis, a quote or a bracket."""
     while i < end:
@@ -222,7 +247,7 @@ def exclaimed_opening(text, i, end):
     return False
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def _sentence_opening(text, i, end):
     byte = text[i]
     if has(byte, UPPER | DIGIT | WIDE):
@@ -235,42 +260,42 @@ def _sentence_opening(text, i, end):
     return False
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def ends_sentence(text, start, at, stop, end, row_end):
     """Whether the stops at..stop (closers included), white space up to `end`, end the
     step from `start`."""
     byte = text[at]
     if byte == 46 and _dot_inside(text, start, at, end, row_end):
         return False
-    if marker(text, end, row_end):
-        return True
     if byte == 0xE2 or (byte == 46 and at + 1 < stop and text[at + 1] == 46):
-        return False
+        return marker(text, end, row_end)
     if byte == 33:
-        return exclaimed_opening(text, end, row_end)
-    return _sentence_opening(text, end, row_end)
+        opens = exclaimed_opening(text, end, row_end)
+    else:
+        opens = _sentence_opening(text, end, row_end)
+    return opens or marker(text, end, row_end)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def _dot_inside(text, start, at, end, row_end):
     """Whether the full stop at `at` is of an abbreviation or a list number."""
     if _near(text, start, at) and _numbered(text, start, at):
         return True
-    w = at
+    if not has(text[at - 1], LETTER) or at == start:
+        return False
+    if at - 1 > start and not has(text[at - 2], LETTER):
+        before = text[at - 2]
+        if before == 46:
+            return True
+        listed = before == 32 and at - 3 >= start
+        if listed and (text[at - 3] == 44 or text[at - 3] == 59):
+            return True
+    if not _MAY_END[text[at - 1]]:
+        return False
+    w = at - 1
     low = max(start, at - 8)
     while w > low and has(text[w - 1], LETTER):
         w -= 1
-    if w == at:
-        return False
-    if at - w == 1 and w > start:
-        before = text[w - 1]
-        if before == 46:
-            return True
-        listed = before == 32 and w - 2 >= start
-        if listed and (text[w - 2] == 44 or text[w - 2] == 59):
-            return True
-    if at - w > _LONGEST or not _MAY_END[text[at - 1]]:
-        return False
     word = packed(text, w, at)
     if among(word, _ABBREVIATIONS):
         return True
@@ -280,7 +305,7 @@ def _dot_inside(text, start, at, end, row_end):
     return False
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def _near(text, start, at):
     """Whether at most 16 characters lie between."""
     if at - start <= 16:
@@ -294,7 +319,7 @@ def _near(text, start, at):
     return count <= 16
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def _numbered(text, i, end):
     """Whether text[i:end] is the number of a list item or of a step, and no more."""
     while i < end:

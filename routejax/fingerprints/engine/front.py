@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int64, UInt8
 
-from routejax.fingerprints.engine import corpus
+from routejax.fingerprints.engine import blocks, corpus
 
 _SPARE = 1.25  # room is made a little larger than asked for, so that it serves longer
 _BYTES_PER_STEP = 8
@@ -51,6 +51,7 @@ def _features(
     for first, last in groups(offsets, corpus.GROUP):
         longest = max((_longest(o[first : last + 1]) for _, o in others), default=0)
         size = max(int(offsets[last] - offsets[first]) + last - first, longest)
+        size += blocks.WIDTH  # blocks are read and written whole
         events = 0
         while True:
             room = _room(size, last - first, events)

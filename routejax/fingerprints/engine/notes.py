@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Int16, Int32, UInt64
-from numba import njit
 
-from routejax.fingerprints.engine import automaton, content, cuts, stretches
+from routejax.fingerprints.engine import automaton, blocks, content, cuts, stretches
+from routejax.fingerprints.engine.kernel import inlined, kernel
 from routejax.fingerprints.engine.scan import (
     CUE,
     PLACE,
@@ -36,15 +36,12 @@ SENTENCE, NEWLINE, MARKER = automaton.SENTENCE, automaton.NEWLINE, automaton.MAR
 WIDE_STOP, STRETCH, END = automaton.WIDE_STOP, automaton.STRETCH, automaton.END
 
 
-def _weights() -> UInt64[np.ndarray, "256"]:
-    """A random odd number per letter (of either case) or digit, 0 per other byte."""
-    numbers = np.random.default_rng(1).integers(1, 1 << 62, 256, dtype=np.uint64)
-    table = np.where((KIND & ALNUM) != 0, numbers | np.uint64(1), np.uint64(0))
-    table[ord("A") : ord("Z") + 1] = table[ord("a") : ord("z") + 1]
-    return table
-
-
-_WEIGHT = _weights()
+_white = blocks.mask_of(b" \n")
+_alnum = blocks.mask_of(np.flatnonzero(KIND & ALNUM).tolist())
+_ONE, _TOP = np.uint64(1), np.uint64(63)
+_first_bit, _second_bit = blocks.mask_with(1), blocks.mask_with(2)
+_third_bit, _fourth_bit = blocks.mask_with(4), blocks.mask_with(8)
+_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Steps(NamedTuple):
@@ -52,8 +49,8 @@ class Steps(NamedTuple):
 
     `begin` and `end` are places in the plain text; `rank` is the rule's, `kind` its
     type; `marks` holds a bit per mark; `words` counts those parted by white space;
-    `said` is where the words of `lexicon.words` begin, `hash` is a hash of their
-    letters and digits.
+    `said` is where the words of `lexicon.words` begin; steps that differ in letters or
+    digits mostly differ in `key`.
     """
 
     begin: Int32[np.ndarray, "capacity"]
@@ -63,7 +60,7 @@ class Steps(NamedTuple):
     marks: UInt64[np.ndarray, "capacity"]
     words: Int32[np.ndarray, "capacity"]
     said: Int32[np.ndarray, "capacity"]
-    hash: UInt64[np.ndarray, "capacity"]
+    key: UInt64[np.ndarray, "capacity"]
 
 
 class Stretches(NamedTuple):
@@ -90,7 +87,7 @@ def room(n: int) -> tuple[Steps, Stretches]:
     )
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def read_row(text, begin, end, events, e, t, first_cue, steps, spans):
     """The number of steps of the row text[begin:end], whose events start at events[e].
 
@@ -164,21 +161,20 @@ def read_row(text, begin, end, events, e, t, first_cue, steps, spans):
         a, b = _trimmed(text, start, cut)
         if a < b:
             said = first_word(text, a, b)
-            groups, words, hashed = _look_over(text, a, said, b)
+            words, key = _look_over(text, a, said, b)
             for k in range(t.marked_bit.size):
                 if content.holds(t.marked_test[k], text, a, b):
                     marks |= np.uint64(1) << np.uint64(t.marked_bit[k])
             for k in range(content_rank.size):
                 if content_rank[k] >= best:
                     break
-                test = t.content_test[k]
-                if content.may_hold(test, groups) and content.holds(test, text, a, b):
+                if content.holds(t.content_test[k], text, a, b):
                     best = np.int64(content_rank[k])
                     break
             steps.begin[n], steps.end[n] = a, b
             steps.rank[n], steps.kind[n] = best, kind_of_rank[best]
             steps.marks[n], steps.words[n] = marks, words
-            steps.said[n], steps.hash[n] = said, hashed
+            steps.said[n], steps.key[n] = said, key
             n += 1
         if kind == END:
             return n
@@ -187,7 +183,7 @@ def read_row(text, begin, end, events, e, t, first_cue, steps, spans):
         word_begin, opened = np.int64(-1), np.int64(-1)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def _stretch_end(text, low, begin, end, events, e, border_kind, mark, lost):
     """Where the stretch opened at `low` ends, and the closing marks known as lost."""
     behind = low + stretches.opening_length(mark)
@@ -208,7 +204,7 @@ def _stretch_end(text, low, begin, end, events, e, border_kind, mark, lost):
     return stretches.blank_line(text, behind, end), lost
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def _cut(text, at, kind, start, consumed, begin, end):
     """Where the step from `start` ends at this border, or -1; where the next border may
     begin, as `segment._CANDIDATE` finds borders that do not overlap; and the sign that
@@ -252,7 +248,7 @@ def _cut(text, at, kind, start, consumed, begin, end):
     return none, after, sign
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def _pause_before(text, at, begin):
     """Where the comma, semicolon, colon or dash before the white space that ends at
     `at` begins, or -1."""
@@ -262,7 +258,7 @@ def _pause_before(text, at, begin):
     return at - length if length else np.int64(-1)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def _behind_wide_stops(text, i, end):
     """The place behind more of 。！？ and behind spaces."""
     while i + 3 <= end:
@@ -276,7 +272,7 @@ def _behind_wide_stops(text, i, end):
     return i
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def _inside(place, low, high, held):
     """Whether a stretch that has been met holds the place."""
     while held > 0 and high[held - 1] > place:
@@ -286,7 +282,7 @@ def _inside(place, low, high, held):
     return False
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def first_word(text, start, end):
     """The place from which words of the step from `start` count: behind white space
     and the mark of a list item (`lexicon.words`)."""
@@ -321,7 +317,7 @@ def first_word(text, start, end):
     return m + 1 if marked else i
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def word_end(text, i, end):
     """Where the word that begins at `i` ends: "don't" is one."""
     while i < end and has(text[i], ALNUM):
@@ -333,7 +329,7 @@ def word_end(text, i, end):
     return i
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def _opened(text, i, place, openers):
     """`place` if all words of text[i:place] are openers, else where the first other one
     begins, so that a later look goes on from there."""
@@ -348,7 +344,7 @@ def _opened(text, i, place, openers):
     return place
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def _hit_begin(text, at, begin, word_lengths, first, last):
     """Where the phrase of these words, the last first, reported at `at`, begins."""
     i = at
@@ -359,7 +355,7 @@ def _hit_begin(text, at, begin, word_lengths, first, last):
     return i
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def _trimmed(text, begin, end):
     """text[begin:end] without white space at its ends; empty if it is no step."""
     a = skip_white(text, begin, end)
@@ -371,28 +367,35 @@ def _trimmed(text, begin, end):
     return (a, end) if i < end else (a, a)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def _look_over(text, begin, said, end):
-    """In one pass over a step: the groups of bytes that it holds (`content.HOLDS`), its
-    words parted by white space, and a hash of the letters and digits from `said` on.
+    """In one pass over a step: its words parted by white space, and a key of the
+    letters and digits from `said` on, whatever lies between them (`said.number`).
 
-    The hash sums each one's weight times how many stand before it.
+    The key is made of the first and the last of them, of their number, and of how many
+    have each of four bits.
     """
-    held, before = np.uint8(0), np.uint8(content.BLANK)
-    words, total, place = np.uint64(0), np.uint64(0), np.uint64(1)
-    blank, shift = np.uint8(content.BLANK), np.uint8(4)
-    for i in range(np.uint64(begin), np.uint64(said)):
-        group = content.HOLDS[text[i]]
-        held |= group
-        words += np.uint64(((before & ~group) & blank) >> shift)
-        before = group
-    for i in range(np.uint64(said), np.uint64(end)):
-        byte = text[i]
-        group = content.HOLDS[byte]
-        held |= group
-        words += np.uint64(((before & ~group) & blank) >> shift)
-        before = group
-        weight = _WEIGHT[byte]
-        total += weight * place
-        place += weight & np.uint64(1)
-    return held, words, total ^ (total >> np.uint64(29))
+    words, white = np.uint64(0), _ONE
+    letters, bits = np.uint64(0), np.uint64(0)
+    first, last = end, end
+    for at in range(begin, end, blocks.WIDTH):
+        live = blocks.below(end - at)
+        gap = _white(text, at)
+        words += blocks.count(((gap << _ONE) | white) & ~gap & live)
+        white = gap >> _TOP
+        found = _alnum(text, at) & live & ~blocks.below(max(said - at, 0))
+        if found != 0:
+            first = min(first, at + np.int64(blocks.lowest(found)))
+            last = at + 63 - np.int64(blocks.leading(found))
+            letters += blocks.count(found)
+            bits += blocks.count(found & _first_bit(text, at))
+            bits += blocks.count(found & _second_bit(text, at)) << np.uint64(16)
+            bits += blocks.count(found & _third_bit(text, at)) << np.uint64(32)
+            bits += blocks.count(found & _fourth_bit(text, at)) << np.uint64(48)
+    ends = packed(text, first, min(word_end(text, first, end), first + 8))
+    ends ^= letters << np.uint64(40)
+    if last < end:
+        ends ^= np.uint64(text[last] | 32) << np.uint64(56)
+    key = (bits * _MIX) ^ ends
+    key = (key ^ (key >> np.uint64(32))) * _MIX
+    return words, key ^ (key >> np.uint64(29))

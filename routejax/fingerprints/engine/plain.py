@@ -7,7 +7,8 @@ apostrophe the plain one. A plain text is never longer than its source.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from routejax.fingerprints.engine.kernel import inlined
 
 # First bytes of what is replaced: 1 a space, 2 of a longer character, 3 CR.
 LEADS = np.zeros(256, np.uint8)
@@ -16,7 +17,7 @@ LEADS[[0x09, 0x0B, 0x0C, 0x1C, 0x1D, 0x1E, 0x1F]] = 1
 LEADS[0x0D] = 3
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def replaced(lead, second, third):
     """The plain byte for a character of two or three bytes, 0 if it stays."""
     if lead == 0xC2:

@@ -10,7 +10,8 @@ An event is one uint64: its place, the cue state, the border state.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from routejax.fingerprints.engine.kernel import allocating, kernel
 
 PLACE, CUE = np.uint64(32), np.uint64(16)  # shifts
 STATE_MASK = np.uint64((1 << 16) - 1)
@@ -18,7 +19,7 @@ _ROW = np.uint64(6)  # a state has 64 entries
 _ONE = np.uint64(1)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@allocating
 def scan(text, bounds, rows, machines, events, counts):
     """Events of each row in text order: counts[row] of them, from events[bounds[row]]
     on. A byte has one event at most, so no row's events reach the next row's.
@@ -52,7 +53,7 @@ def scan(text, bounds, rows, machines, events, counts):
             return
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def _walk(text, at, end, machines, events, put, cue, border, lane):
     """One lane alone to the end of its row."""
     classes, cues, borders = machines.classes, machines.cues, machines.borders
@@ -68,7 +69,7 @@ def _walk(text, at, end, machines, events, put, cue, border, lane):
     at[lane], put[lane] = end[lane], k
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def _walk_four(text, at, end, machines, events, put, cue, border):
     """All lanes by turns, until the first comes to the end of its row."""
     classes, cues, borders = machines.classes, machines.cues, machines.borders

@@ -6,12 +6,16 @@ All texts here are plain (`plain`): the only white space is a space or a line br
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from routejax.fingerprints.engine import blocks
+from routejax.fingerprints.engine.kernel import inlined, kernel
 
 # Bits of a byte's kind.
 LOWER, UPPER, DIGIT, WHITE, WIDE = 1, 2, 4, 8, 16
 CLOSER, MARK_PREFIX, UNDERSCORE = 32, 64, 128
 LETTER, ALNUM = LOWER | UPPER, LOWER | UPPER | DIGIT
+
+_LOWER = np.uint64(0x2020202020202020)  # letters to lower case, digits stay
 
 KIND = np.zeros(256, np.uint8)
 KIND[ord("a") : ord("z") + 1] = LOWER
@@ -26,19 +30,19 @@ for _sign in "\n *#>(-":
 KIND[ord("_")] |= UNDERSCORE
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def has(byte, bits):
     """Whether the byte is of one of the kinds."""
     return (KIND[byte] & bits) != 0
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def folded(byte):
     """A letter in lower case; other bytes stay."""
     return byte | 32 if (KIND[byte] & UPPER) != 0 else byte
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def says(text, at, end, literal):
     """Whether text[at:end] begins with `literal`, byte for byte."""
     if at + literal.size > end:
@@ -49,7 +53,7 @@ def says(text, at, end, literal):
     return True
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
+@inlined
 def skip_white(text, at, end):
     """The first place from `at` that is no white space."""
     while at < end and (text[at] == 32 or text[at] == 10):
@@ -57,27 +61,26 @@ def skip_white(text, at, end):
     return at
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inlined
 def packed(text, begin, end):
-    """Up to eight letters or digits as one number, in lower case; 0 if longer."""
-    if end - begin > 8:
+    """Up to eight letters, digits or apostrophes as one number, in lower case; 0 if
+    none or longer. Eight bytes from `begin` on are read."""
+    if end - begin > 8 or end == begin:
         return np.uint64(0)
-    value = np.uint64(0)
-    for i in range(begin, end):
-        value = (value << np.uint64(8)) | np.uint64(folded(text[i]))
-    return value
+    unused = np.uint64(8 * (8 - (end - begin)))
+    return (blocks.eight(text, begin) | _LOWER) & (~np.uint64(0) >> unused)
 
 
 def pack(word: str) -> np.uint64:
     """`packed` of a word of at most eight bytes."""
     assert len(word.encode()) <= 8, f"{word!r} is longer than eight bytes"
-    return np.uint64(int.from_bytes(word.lower().encode(), "big"))
+    return np.uint64(int.from_bytes(word.lower().encode(), "little"))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def among(value, sorted_values):
-    """Whether a small array holds the value."""
-    for k in range(sorted_values.size):
-        if sorted_values[k] == value:
-            return True
-    return False
+@inlined
+def among(value, values):
+    """Whether a small array holds the value; all are looked at, several at once."""
+    found = False
+    for k in range(values.size):
+        found |= values[k] == value
+    return found

@@ -7,8 +7,8 @@ open ends at the next blank line.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from routejax.fingerprints.engine.kernel import kernel
 from routejax.fingerprints.engine.signs import says
 from routejax.fingerprints.segment import PROTECTED
 
@@ -28,7 +28,7 @@ _OPEN, _CLOSE = _table(tuple(PROTECTED)), _table(_CLOSINGS)
 _CLOSED_BY = np.array([_CLOSINGS.index(mark) for mark in PROTECTED.values()], np.int64)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def mark_start(text, at, begin):
     """Where the mark whose reported byte is at `at` begins: at its \\, <, $ or `."""
     byte = text[at]
@@ -37,7 +37,7 @@ def mark_start(text, at, begin):
     return at - 1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def opening(text, start, begin, end):
     """Which opening mark begins at `start`, or -1; none does behind a backslash."""
     if start < begin or (start > begin and text[start - 1] == 92):
@@ -50,7 +50,7 @@ def opening(text, start, begin, end):
     return -1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def closes(text, start, end, mark):
     """Where the closing mark of opening `mark` ends if it begins here, else -1."""
     c = _CLOSED_BY[mark]
@@ -60,18 +60,18 @@ def closes(text, start, end, mark):
     return -1
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def opening_length(mark):
     return np.int64(_OPEN[mark, 23])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def closing_bit(mark):
     """A bit per kind of closing mark, to remember those that come no more."""
     return np.int64(1) << _CLOSED_BY[mark]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def blank_line(text, at, end):
     """Where the next blank line (break, spaces, break) begins, or `end`."""
     while at < end:

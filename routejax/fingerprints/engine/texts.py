@@ -1,136 +1,101 @@
 """Texts made plain and counted: characters by class, words, lines, paragraphs.
 
-One loop copies a text, replaces what `segment.normalise` replaces, and counts bytes in
-four histograms by turns, so that equal neighbours do not wait for each other.
+A text is copied by blocks of 64 bytes up to the first byte that `segment.normalise` may
+replace; what it becomes is written, and the copy goes on behind it. The plain text is
+then counted by blocks: a class of bytes is a mask, and its number the bits of the mask.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from routejax.fingerprints.dense import CLASS_NAMES, CLASSES
+from routejax.fingerprints.engine import blocks
+from routejax.fingerprints.engine.kernel import inlined, kernel
 from routejax.fingerprints.engine.plain import LEADS, replaced
 
 WORDS, LINES, PARAGRAPHS = range(len(CLASS_NAMES), len(CLASS_NAMES) + 3)
 COUNTS = len(CLASS_NAMES) + 3
-_CLASS = np.full(256, len(CLASSES), np.int64)
-for _number, _signs in enumerate(CLASSES.values()):
-    _CLASS[list(_signs.encode())] = _number
-_CLASS[128:192] = -1  # the rest of a character whose first byte counts
-_CLASS[192:] = len(CLASSES) + 1
-_WHITE = np.zeros(256, np.uint8)
-_WHITE[[10, 32]] = 1
-_BREAK = np.zeros(256, np.uint8)
-_BREAK[10] = 1
+_leads = blocks.mask_of(np.flatnonzero(LEADS).tolist())
+_spaces = blocks.mask_of(b" ")
+_breaks = blocks.mask_of(b"\n")
+_tally = blocks.tally_of([signs.encode() for signs in CLASSES.values()])
+_ONE, _TOP = np.uint64(1), np.uint64(63)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def plain_text(data, begin, end, out, at, turns, counts):
+@kernel
+def plain_text(data, begin, end, out, at, counts):
     """Writes data[begin:end] plain to `out` from `at` and counts it; where it ends.
 
-    `turns` is room for 4 x 256 integers; `counts` gets `COUNTS` of them.
+    `out` has room for one block more than the text; what is written there means
+    nothing. `counts` gets `COUNTS` integers.
     """
-    turns[:] = 0
-    one, two, three, four = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-    i, stop, to = np.uint64(begin), np.uint64(end), np.uint64(at)
-    while i < stop:
-        while i + four <= stop:
-            b0, b1, b2, b3 = data[i], data[i + one], data[i + two], data[i + three]
-            if LEADS[b0] | LEADS[b1] | LEADS[b2] | LEADS[b3]:
-                break
-            out[to], out[to + one], out[to + two], out[to + three] = b0, b1, b2, b3
-            turns[b0] += 1
-            turns[np.uint64(256) + b1] += 1
-            turns[np.uint64(512) + b2] += 1
-            turns[np.uint64(768) + b3] += 1
-            i += four
-            to += four
-        for _ in range(min(four, stop - i)):
-            if i >= stop:
-                break
-            byte, taken = _plain_byte(data, i, stop)
-            out[to] = byte
-            turns[byte] += 1
+    i, to = np.int64(begin), np.int64(at)
+    while i + blocks.WIDTH <= end:
+        blocks.copy(data, i, out, to)
+        clean = np.int64(blocks.lowest(_leads(data, i)))
+        i += clean
+        to += clean
+        if clean < blocks.WIDTH:
+            out[to], taken = _plain_byte(data, i, end)
             i += taken
-            to += one
-    _sum_classes(turns, counts)
-    last = np.int64(to)
-    counts[WORDS] = words(out, at, last)
-    _lines(out, at, last, counts)
-    return last
+            to += 1
+    while i < end:
+        out[to], taken = _plain_byte(data, i, end)
+        i += taken
+        to += 1
+    _count(out, at, to, counts)
+    return to
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@inlined
 def _plain_byte(data, i, stop):
     """The plain byte for what begins at `i`, and how many bytes that takes."""
-    one, two = np.uint64(1), np.uint64(2)
     byte = data[i]
     kind = LEADS[byte]
     if kind == 0:
-        return byte, one
+        return byte, 1
     if kind == 1:
-        return np.uint8(32), one
-    second = data[i + one] if i + one < stop else np.uint8(0)
+        return np.uint8(32), 1
+    second = data[i + 1] if i + 1 < stop else np.uint8(0)
     if kind == 3:
-        return np.uint8(10), two if second == 10 else one
-    third = data[i + two] if i + two < stop else np.uint8(0)
+        return np.uint8(10), 2 if second == 10 else 1
+    third = data[i + 2] if i + 2 < stop else np.uint8(0)
     sign = replaced(byte, second, third)
     if sign == 0:
-        return byte, one
-    return np.uint8(sign), two if byte < 0xE0 else two + one
+        return byte, 1
+    return np.uint8(sign), 2 if byte < 0xE0 else 3
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _sum_classes(turns, counts):
-    """Counts of bytes to counts of characters by class."""
+@kernel
+def _count(text, begin, end, counts):
+    """Counts of the plain text[begin:end].
+
+    A line begins at the first word behind a line break, a paragraph at the first word
+    behind two: adding a bit behind each break to the spaces carries it over them. A
+    text begins as if behind two breaks.
+    """
     counts[:] = 0
-    for k in range(256):
-        if _CLASS[k] >= 0:
-            found = turns[k] + turns[256 + k] + turns[512 + k] + turns[768 + k]
-            counts[_CLASS[k]] += found
+    words = lines = paragraphs = np.uint64(0)
+    white, line, paragraph = _ONE, _ONE, _ONE  # what the block before hands on
+    for at in range(begin, end, blocks.WIDTH):
+        live = blocks.below(end - at)
+        _tally(text, at, live, counts)
+        space, broken = _spaces(text, at) & live, _breaks(text, at) & live
+        gap = space | broken
+        word = ~gap & live
+        words += blocks.count(word & ((gap << _ONE) | white))
+        white = gap >> _TOP
+        reached, line = _carried(broken, line, space)
+        lines += blocks.count(reached & word)
+        reached, paragraph = _carried(broken & reached, paragraph, space)
+        paragraphs += blocks.count(reached & word)
+    counts[WORDS], counts[LINES], counts[PARAGRAPHS] = words, lines, paragraphs
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def words(text, begin, end):
-    """The number of words, parted by white space, of a plain text."""
-    total, before = 0, np.uint8(1)
-    for i in range(np.uint64(begin), np.uint64(end)):
-        white = _WHITE[text[i]]
-        total += before & ~white
-        before = white
-    return np.int64(total)
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _lines(text, begin, end, counts):
-    """Lines that hold a word, and runs of such lines. Line breaks are looked for eight
-    bytes at a time."""
-    while begin < end and (text[begin] == 32 or text[begin] == 10):
-        begin += 1
-    while end > begin and (text[end - 1] == 32 or text[end - 1] == 10):
-        end -= 1
-    if begin == end:
-        return
-    lines = paragraphs = 1
-    one, eight = np.uint64(1), np.uint64(8)
-    i, stop = np.uint64(begin), np.uint64(end)
-    while i < stop:
-        if i + eight <= stop:
-            found = np.uint8(0)
-            for k in range(eight):
-                found |= _BREAK[text[i + k]]
-            if found == 0:
-                i += eight
-                continue
-        if text[i] != 10:
-            i += one
-            continue
-        breaks = 1
-        i += one
-        while text[i] == 32 or text[i] == 10:
-            breaks += text[i] == 10
-            i += one
-        lines += 1
-        paragraphs += breaks >= 2
-    counts[LINES], counts[PARAGRAPHS] = lines, paragraphs
+@inlined
+def _carried(marked, carry, space):
+    """The first bytes that are no space behind each marked one, and behind the block
+    before if `carry` is 1; the carry to the next block."""
+    total = ((marked << _ONE) | carry) + space
+    return total & ~space, (marked >> _TOP) | np.uint64(total < space)

@@ -300,13 +300,13 @@ class Kernels:
 
         parts = [text.encode() for text in texts]
         data = np.array([*b"".join(parts), 0], np.uint8)
-        out = np.empty(len(data) + len(parts), np.uint8)
-        turns, counts = np.empty(1024, np.int32), np.empty(plain.COUNTS, np.int64)
+        out = np.empty(len(data) + len(parts) + 64, np.uint8)
+        counts = np.empty(plain.COUNTS, np.int64)
         starts = np.cumsum([0, *map(len, parts)])
         bounds = np.zeros(len(parts) + 1, np.int64)
         for i in range(len(parts)):
             end = plain.plain_text(
-                data, starts[i], starts[i + 1], out, bounds[i], turns, counts
+                data, starts[i], starts[i + 1], out, bounds[i], counts
             )
             out[end] = 0
             bounds[i + 1] = end + 1

@@ -59,23 +59,25 @@ NEAR = [
 
 def strings(name: str) -> st.SearchStrategy[str]:
     """Steps: pieces of the alphabet, alone or in the midst of a step that nearly passes
-    or just does. Steps have no white space at their ends."""
+    or just does, perhaps behind so many words that they cross the end of a block of 64
+    bytes. Steps have no white space at their ends."""
     pieces = st.lists(st.sampled_from(ALPHABETS[name].split("|")), max_size=14)
     near = st.sampled_from([step for who, *two in NEAR if who == name for step in two])
     cut, few = st.integers(0, 15), pieces.map(lambda p: "".join(p[:3]))
     mended = st.builds(lambda s, a, k, p: s[:a] + p + s[a + k :], near, cut, cut, few)
-    return st.one_of(pieces.map("".join), mended).map(str.strip)
+    steps = st.one_of(pieces.map("".join), mended)
+    filled = st.builds(
+        lambda k, s: ("and so on to " * 10)[-k:] + s, st.integers(45, 130), steps
+    )
+    return st.one_of(steps, filled).map(str.strip)
 
 
 def says(name: str, step: str) -> bool:
     """The kernel's word; what lies around the step would pass any test."""
-    parts = ["9=9?```->1. ", step, " = 9, 1, 2, 3, 4 < 5 -> ```?"]
+    parts = ["9=9?```->1. ", step, " = 9, 1, 2, 3, 4 < 5 -> ```?" * 3]
     a, b, c = (part.encode() for part in parts)
     text, number = np.array([*a, *b, *c], np.uint8), content.NAMES.index(name)
-    found = content.holds(number, text, len(a), len(a) + len(b))
-    groups = np.bitwise_or.reduce(content.HOLDS[list(b)]) if b else np.uint8(0)
-    assert content.may_hold(number, groups) or not found, "the filter is too strict"
-    return bool(found)
+    return bool(content.holds(number, text, len(a), len(a) + len(b)))
 
 
 def test_there_is_one_for_each():

@@ -25,11 +25,9 @@ def counted(text: str) -> tuple[str, dense.Counts]:
     given_bytes = text.encode()
     around = [0xE2, 0x80, 0xA8, 10, 10, 65, 65]
     data = np.array([*around, *given_bytes, 10, 65, 10, 10], np.uint8)
-    out = np.full(len(given_bytes) + 2 * GUARD, 254, np.uint8)
-    turns, counts = np.full(1024, 9, np.int32), np.full(plain.COUNTS, 9, np.int64)
-    end = plain.plain_text(
-        data, GUARD, GUARD + len(given_bytes), out, GUARD, turns, counts
-    )
+    out = np.full(len(given_bytes) + 2 * GUARD + 64, 254, np.uint8)
+    counts = np.full(plain.COUNTS, 9, np.int64)
+    end = plain.plain_text(data, GUARD, GUARD + len(given_bytes), out, GUARD, counts)
     assert GUARD <= end <= GUARD + len(given_bytes)
     assert set(out[:GUARD].tolist()) == set(out[-GUARD:].tolist()) == {254}
     *classes, words, lines, paragraphs = counts.tolist()
