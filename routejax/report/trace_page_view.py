@@ -115,7 +115,8 @@ def differences(
 
     By size of z = (value − mean)/σ, ties in the order of the features; a feature that
     does not vary in the pool has σ = 1 as in `selection.standardise`, and one that
-    equals the mean is never listed. None if the pool is not known.
+    equals the mean is never listed. Buckets of hashed routes, which tell a reader
+    nothing, come after all others. None if the pool is not known.
     """
     if view.pool_mean is None or view.pool_sigma is None:
         return None
@@ -124,7 +125,8 @@ def differences(
         for column in (view.values, view.pool_mean, view.pool_sigma)
     )
     z = (values - mean) / np.where(sigma > 0, sigma, 1.0)
-    order = [int(i) for i in np.argsort(-np.abs(z), kind="stable")]
+    hashed = np.array([name.startswith("hash/") for name in view.names], np.bool_)
+    order = [int(i) for i in np.lexsort((-np.abs(z), hashed))]
 
     def rows(side: list[int]) -> list[Difference]:
         return [

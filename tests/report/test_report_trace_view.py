@@ -87,6 +87,15 @@ def test_differences_by_hand():
     assert differences(a_view(pool_mean=None, pool_sigma=None), 2) is None
 
 
+def test_hashed_features_come_last():
+    names = [
+        f"hash/{k:04}" if name == "far" else name
+        for k, name in enumerate(a_view().names)
+    ]
+    above, _ = differences(a_view(names=names), 10)
+    assert [one.z for one in above] == [2, 2, 2, 10]
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
