@@ -69,6 +69,11 @@ def spans(signs: Iterable[int]) -> tuple[Span, ...]:
     return tuple((low, high) for low, high in found)
 
 
+def _intrinsic(function: Any) -> Any:
+    """`intrinsic`, whose functions are called without their first argument."""
+    return intrinsic(function)
+
+
 def mask_of(signs: Iterable[int]) -> Any:
     """A function of (text, at): the mask of the bytes that are among `signs`."""
     ranges = spans(signs)
@@ -99,7 +104,7 @@ def mask_with(bits: int) -> Any:
     return mask
 
 
-@intrinsic
+@_intrinsic
 def copy(typing, source, at, target, to):  # type: ignore[no-untyped-def]
     """Writes the block at `at` of one array to `to` of another."""
 
@@ -112,7 +117,7 @@ def copy(typing, source, at, target, to):  # type: ignore[no-untyped-def]
     return types.void(source, at, target, to), generate
 
 
-@intrinsic
+@_intrinsic
 def unlike(typing, text, at, other, to):  # type: ignore[no-untyped-def]
     """The mask of the bytes in which the block at `at` of one array differs from the
     one at `to` of another."""
@@ -125,7 +130,7 @@ def unlike(typing, text, at, other, to):  # type: ignore[no-untyped-def]
     return types.uint64(text, at, other, to), generate
 
 
-@intrinsic
+@_intrinsic
 def eight(typing, text, at):  # type: ignore[no-untyped-def]
     """The eight bytes from `at` on as one number, the first the lowest."""
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Int8, Int32, Int64, UInt8, UInt64
-from numba import njit
 
 from routejax.fingerprints import corpus as family
 from routejax.fingerprints.engine import (
@@ -22,11 +21,13 @@ from routejax.fingerprints.engine import (
     notes,
     said,
     scan,
+    sha256,
     shape,
     tables,
     texts,
     walk,
 )
+from routejax.fingerprints.engine.kernel import allocating, kernel
 from routejax.fingerprints.marks_corpus import MARKS
 from routejax.fingerprints.rules_corpus import LETTERS, ROLES, VOCABULARY
 
@@ -72,12 +73,9 @@ class Room(NamedTuple):
     nodes: walk.Nodes
     hashes: shape.Hashes
     facts: corpus_patterns.Facts
-    numbers: UInt64[np.ndarray, "steps"]
-    ninths: UInt8[np.ndarray, "steps"]
     group: Int32[np.ndarray, "steps"]
     before: Int32[np.ndarray, "steps"]
     table: Int32[np.ndarray, "slots"]
-    signed: Int32[np.ndarray, "1024"]
     tally: Int64[np.ndarray, "1024"]
 
 
@@ -96,17 +94,14 @@ def room(size: int, rows: int, n: int) -> Room:
         walk.room(n),
         shape.room(n, letters, "path/"),
         corpus_patterns.room(n),
-        np.empty(n, np.uint64),
-        np.empty(n, np.uint8),
         np.empty(n, np.int32),
         np.empty(n, np.int32),
         np.empty(4 * n, np.int32),
-        np.empty(1024, np.int32),
         np.empty(1024, np.int64),
     )
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@allocating
 def group(prompts, reasonings, answers, first, last, r, m, out):
     """Writes the features of rows first..last-1 to `out`, which holds zeros.
 
@@ -147,7 +142,7 @@ def group(prompts, reasonings, answers, first, last, r, m, out):
     most = np.int64(0)
     for k in range(rows):
         most = max(most, counts[k])
-    if most > m.numbers.size:
+    if most > m.group.size:
         return most
     for k in range(rows):
         begin, end = m.bounds[k], m.bounds[k + 1] - 1
@@ -167,32 +162,29 @@ def group(prompts, reasonings, answers, first, last, r, m, out):
     return 0
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def _row(n, k, r, m, out, full):
     """The blocks of one row of n steps."""
-    steps, nodes = m.steps, m.nodes
+    steps, nodes, hashes = m.steps, m.nodes, m.hashes
     cursor = walk.grow(steps.kind, n, r.roles, nodes)
+    walk.measure(n, nodes)
     said.number(m.text, steps, n, m.table, m.group, m.before)
     corpus_continuous.continuous(
         steps, n, nodes, r.behaves, steps.words, m.tally, out[:137]
     )
-    shape.path_hashes(steps.kind, n, nodes, m.hashes, m.numbers, m.ninths)
-    shape.topology(steps.kind, n, nodes, cursor, 10, m.numbers, m.tally, out[137:567])
+    shape.path_hashes(steps.kind, n, nodes, hashes)
+    labels = nodes.sums[walk.LEAVES]
+    if full:
+        labels = corpus_hash.attempts(steps.kind, n, r.places.event, hashes, labels)
+    sha256.finish_all(hashes.digests, hashes.lanes, labels)
+    shape.topology(n, nodes, cursor, hashes, out[137:567])
     corpus_patterns.patterns(
         m.text, steps, n, nodes, m.facts, r.asked, m.group, m.before, out[567:631]
     )
     if full:
         corpus_dense.dense(
-            steps, n, nodes, m.counts[k], r.markers, m.tally, out[631:714]
+            n, nodes, m.counts[k], m.facts, r.markers, m.tally, out[631:714]
         )
         corpus_hash.route_hash(
-            steps.kind,
-            n,
-            nodes,
-            r.places,
-            m.numbers,
-            m.ninths,
-            m.hashes,
-            m.signed,
-            out[714:1738],
+            steps.kind, n, nodes, r.places, hashes, labels, out[714:1738]
         )

@@ -6,10 +6,12 @@ from math import log1p, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Int64, UInt64
-from numba import njit
+from jaxtyping import UInt64
 
 from routejax.fingerprints.continuous_corpus import BEHAVIOURS, FEATURES, SHORT
+from routejax.fingerprints.engine import blocks, walk
+from routejax.fingerprints.engine.kernel import kernel
+from routejax.fingerprints.engine.walk import ones
 from routejax.fingerprints.rules_corpus import VOCABULARY
 
 T = len(VOCABULARY)
@@ -17,18 +19,17 @@ assert (T, len(FEATURES), len(BEHAVIOURS)) == (10, 137, 6)
 
 
 class Behaves(NamedTuple):
-    """Per behaviour its type, or -1, and the marks that count as well, as bits."""
+    """Per behaviour the types and the marks that count, as bits: types come first."""
 
-    kind: Int64[np.ndarray, "6"]
-    marks: UInt64[np.ndarray, "6"]
+    bits: UInt64[np.ndarray, "6"]
 
 
 def behaves(marks: tuple[str, ...]) -> Behaves:
-    rows = BEHAVIOURS.values()
-    return Behaves(
-        np.array([VOCABULARY.index(r.type) if r.type else -1 for r in rows], np.int64),
-        np.array([sum(1 << marks.index(m) for m in r.marks) for r in rows], np.uint64),
-    )
+    assert T + len(marks) <= 64
+    every = (*VOCABULARY, *marks)
+    names = [{row.type, *row.marks} - {""} for row in BEHAVIOURS.values()]
+    bits = [sum(1 << every.index(name) for name in row) for row in names]
+    return Behaves(np.array(bits, np.uint64))
 
 
 _SETUP, _COMPUTATION, _DEDUCTION = 0, 1, 2
@@ -36,68 +37,84 @@ _VERIFICATION, _BACKTRACKING, _EXPLORATION, _DECOMPOSITION = 3, 4, 5, 7
 assert VOCABULARY[_DECOMPOSITION] == "decomposition"
 assert VOCABULARY[:6] == ("setup", "computation", "deduction", "verification",
                           "backtracking", "exploration")  # fmt: skip
+_plans = blocks.mask_of([_SETUP, _DECOMPOSITION])
+_works = blocks.mask_of([_COMPUTATION, _DEDUCTION])
+_turns = blocks.mask_of([_BACKTRACKING, _EXPLORATION])
+_checks = blocks.mask_of([_VERIFICATION])
+_CLASSES = 64  # of step lengths, the last for all longer ones
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def continuous(steps, n, nodes, b, lengths, weights, out):
+@kernel
+def continuous(steps, n, nodes, b, lengths, room, out):
     """Writes the 137 features to `out`; n > 0.
 
-    `lengths` are the words of each step and are sorted by it; `weights` is room for
-    100 integers.
+    `lengths` are the words of each step; `room` is room for `_CLASSES` integers.
     """
-    kinds = steps.kind
-    weights[:] = 0
-    counts = np.zeros(10, np.int64)
-    counts[kinds[0]] = 1
-    for i in range(1, n):
-        counts[kinds[i]] += 1
-        if kinds[i] != kinds[i - 1]:
-            weights[10 * kinds[i - 1] + kinds[i]] += 1
-    for kind in range(10):
+    counts = nodes.kinds[walk.COUNT]
+    for kind in range(T):
         out[kind] = np.float32(counts[kind] / n)
-        leaving = 0
-        for k in range(10 * kind, 10 * kind + 10):
-            leaving += weights[k]
-        if leaving:
-            for k in range(10 * kind, 10 * kind + 10):
-                out[10 + k] = np.float32(weights[k] / leaving)
-    _behaviours(kinds, steps.marks, n, b.kind, b.marks, out[110:116])
-    _graph(counts, n, weights, out[116:122])
-    _step_lengths(lengths, n, out[122:127])
-    _motifs(kinds, n, out[127:133])
-    _tree_shape(kinds, n, nodes, out[133:137])
+    _behaviours(steps.kind, steps.marks, n, b.bits, out[110:116])
+    _graph(counts, n, nodes.follows, room, out[10:110], out[116:122])
+    _step_lengths(lengths, n, room, out[122:127])
+    _motifs(nodes.step, n, out[127:133])
+    sums = nodes.sums
+    deepest = sums[walk.DEEPEST]
+    out[133] = np.float32((deepest + 1) / n)
+    out[134] = np.float32(sums[walk.WIDEST] / n)
+    out[135] = np.float32(sums[walk.INSIDE] / n)
+    climbed, returns = sums[walk.CLIMBED], sums[walk.RETURNS]
+    out[136] = np.float32(climbed / max(returns * deepest, 1))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _behaviours(kinds, marks, n, kind_of, marks_of, out):
+@kernel
+def _behaviours(kinds, marks, n, b, out):
+    s0, s1, s2, s3, s4, s5 = b[0], b[1], b[2], b[3], b[4], b[5]
+    c0 = c1 = c2 = c3 = c4 = c5 = 0
+    for i in range(n):
+        bits = marks[i] << np.uint64(T) | np.uint64(1) << np.uint64(kinds[i])
+        c0 += bits & s0 != 0
+        c1 += bits & s1 != 0
+        c2 += bits & s2 != 0
+        c3 += bits & s3 != 0
+        c4 += bits & s4 != 0
+        c5 += bits & s5 != 0
+    counts = (c0, c1, c2, c3, c4, c5)
     for k in range(6):
-        count, wanted, bits = 0, kind_of[k], marks_of[k]
-        for i in range(n):
-            count += (kinds[i] == wanted) | ((marks[i] & bits) != 0)
-        out[k] = np.float32(log1p(np.float64(count)))
+        out[k] = np.float32(log1p(np.float64(counts[k])))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _graph(counts, n, weights, out):
+@kernel
+def _graph(counts, n, follows, reach, rates, out):
+    """The moves of G from one type to another: their rates and six summaries.
+
+    `reach` is room for a bit per type that can be reached, per type.
+    """
     present = moves = mutual = total = hub = 0
-    reach = np.zeros(10, np.int64)  # a bit per type that can be reached
-    for a in range(10):
+    for a in range(T):
         present += counts[a] > 0
-        entering = 0
-        for b in range(10):
-            entering += weights[10 * b + a]
-            if weights[10 * a + b] > 0:
-                moves += 1
-                mutual += weights[10 * b + a] > 0
-                reach[a] |= 1 << b
+        leaving = entering = targets = sources = 0
+        for b in range(T):
+            there = follows[walk.WIDE * a + b] * (a != b)
+            back = follows[walk.WIDE * b + a] * (a != b)
+            leaving += there
+            entering += back
+            targets |= np.int64(there > 0) << b
+            sources |= np.int64(back > 0) << b
+        if leaving:
+            for b in range(T):
+                times = follows[walk.WIDE * a + b] * (a != b)
+                rates[T * a + b] = np.float32(times / leaving)
+        moves += ones(np.uint64(targets))
+        mutual += ones(np.uint64(targets & sources))
+        reach[a] = targets
         total += entering
         hub = max(hub, entering)
-    for via in range(10):
-        for a in range(10):
-            if reach[a] >> via & 1:
-                reach[a] |= reach[via]
+    for via in range(T):
+        beyond = reach[via]
+        for a in range(T):
+            reach[a] |= beyond & -(reach[a] >> via & 1)
     cyclic = 0
-    for a in range(10):
+    for a in range(T):
         cyclic += reach[a] >> a & 1
     out[0] = np.float32(present / 10)
     out[1] = np.float32(moves / 90)
@@ -107,22 +124,29 @@ def _graph(counts, n, weights, out):
     out[5] = np.float32(total / max(n - 1, 1))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _ranked(lengths, n, rank):
+@kernel
+def _ranked(lengths, n, rank, room):
     """The value of this rank, from 0, among the first n lengths."""
-    small = np.zeros(256, np.int64)
+    room[:_CLASSES] = 0
     for i in range(n):
-        small[min(lengths[i], 255)] += 1
+        room[min(lengths[i], _CLASSES - 1)] += 1
     below = 0
-    for value in range(255):
-        below += small[value]
+    for value in range(_CLASSES - 1):
+        below += room[value]
         if below > rank:
             return np.int64(value)
-    return np.int64(np.sort(lengths[:n])[rank])
+    low, high = np.int64(_CLASSES - 1), np.int64(1) << 31
+    while low < high:
+        middle = (low + high) // 2
+        below = 0
+        for i in range(n):
+            below += lengths[i] <= middle
+        low, high = (low, middle) if below > rank else (middle + 1, high)
+    return low
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _step_lengths(lengths, n, out):
+@kernel
+def _step_lengths(lengths, n, room, out):
     total = squares = longest = short = 0
     for i in range(n):
         total += lengths[i]
@@ -130,57 +154,31 @@ def _step_lengths(lengths, n, out):
         longest = max(longest, lengths[i])
         short += lengths[i] <= SHORT
     spread = np.float64(n) * np.float64(squares) - np.float64(total) * np.float64(total)
+    middle = _ranked(lengths, n, (n - 1) // 2, room)
     out[0] = np.float32(log1p(total / n))
-    out[1] = np.float32(log1p(np.float64(_ranked(lengths, n, (n - 1) // 2))))
+    out[1] = np.float32(log1p(np.float64(middle)))
     out[2] = np.float32(log1p(sqrt(max(spread, 0.0)) / n))
     out[3] = np.float32(log1p(np.float64(longest)))
     out[4] = np.float32(short / n)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _motifs(kinds, n, out):
-    counts = np.zeros(6, np.int64)
-    for i in range(2, n):
-        a, b, c = kinds[i - 2], kinds[i - 1], kinds[i]
-        work_b = (b == _COMPUTATION) | (b == _DEDUCTION)
-        work_c = (c == _COMPUTATION) | (c == _DEDUCTION)
-        turn_a = (a == _EXPLORATION) | (a == _BACKTRACKING)
-        turn_b = (b == _EXPLORATION) | (b == _BACKTRACKING)
-        turn_c = (c == _EXPLORATION) | (c == _BACKTRACKING)
-        checked = (a == _COMPUTATION) | (a == _DEDUCTION)
-        planned = (a == _SETUP) | (a == _DECOMPOSITION)
-        counts[0] += (a == b) & (b == c)
-        counts[1] += (a == c) & (b != c)
-        counts[2] += checked & (b == _VERIFICATION) & work_c
-        counts[3] += turn_a & work_b & (c == _VERIFICATION)
-        counts[4] += turn_a & (not turn_b) & turn_c
-        counts[5] += planned & work_b & work_c
+@kernel
+def _motifs(step, n, out):
+    """Shares of three neighbouring steps a, b, c, of 64 places at once."""
+    same = alternating = rechecked = tested = turning = planned = 0
+    for at in range(0, n - 2, blocks.WIDTH):
+        live = blocks.below(n - 2 - at)
+        unlike_ab = blocks.unlike(step, at, step, at + 1)
+        unlike_bc = blocks.unlike(step, at + 1, step, at + 2)
+        unlike_ac = blocks.unlike(step, at, step, at + 2)
+        work_b, work_c = _works(step, at + 1), _works(step, at + 2)
+        turn_a, turn_c = _turns(step, at), _turns(step, at + 2)
+        same += ones(live & ~(unlike_ab | unlike_bc))
+        alternating += ones(live & unlike_bc & ~unlike_ac)
+        rechecked += ones(_works(step, at) & _checks(step, at + 1) & work_c)
+        tested += ones(turn_a & work_b & _checks(step, at + 2))
+        turning += ones(turn_a & ~_turns(step, at + 1) & turn_c)
+        planned += ones(_plans(step, at) & work_b & work_c)
+    counts = (same, alternating, rechecked, tested, turning, planned)
     for k in range(6):
         out[k] = np.float32(counts[k] / max(n - 2, 1))
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _tree_shape(kinds, n, nodes, out):
-    """`nodes.width` first counts the nodes of each depth, then tells which nodes lie at
-    or below an exploration edge."""
-    edges, depths, parents, width = nodes.edge, nodes.depth, nodes.parent, nodes.width
-    deepest = widest = below = climbed = returns = cursor = 0
-    for i in range(n):
-        deepest = max(deepest, depths[i])
-    width[: deepest + 1] = 0
-    for i in range(n):
-        width[depths[i]] += 1
-        widest = max(widest, width[depths[i]])
-    for i in range(n):
-        inside = edges[i] == 2 or (i > 0 and width[parents[i]] == 1)
-        width[i] = inside
-        below += inside
-        if edges[i] == 1:
-            returns += 1
-            climbed += depths[cursor] - depths[parents[i]]
-        if kinds[i] != _VERIFICATION:
-            cursor = i
-    out[0] = np.float32((deepest + 1) / n)
-    out[1] = np.float32(widest / n)
-    out[2] = np.float32(below / n)
-    out[3] = np.float32(climbed / max(returns * deepest, 1))

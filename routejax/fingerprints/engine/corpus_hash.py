@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Int16, UInt8
-from numba import njit
 
-from routejax.fingerprints.engine import sha256
+from routejax.fingerprints.engine import blocks, sha256, walk
+from routejax.fingerprints.engine.kernel import kernel
 from routejax.fingerprints.route_hash import BUCKETS, LONGEST, MANY, place
 from routejax.fingerprints.rules_corpus import LETTERS, ROLES, VOCABULARY
 from routejax.fingerprints.tree import EDGES
@@ -27,8 +27,8 @@ _ATTEMPT = np.frombuffer(b"attempt/", np.uint8).copy()
 
 
 class Places(NamedTuple):
-    """Place of every short label, 2 index + (1 where it counts down), and which types
-    are events.
+    """Place of every short label, index + (1,024 where it counts down), and which
+    types are events.
 
     `ngrams` holds the runs of one type, then of two, …; a run a, b is number 10 a + b.
     `attempts` holds the same runs behind the empty one. `nodes` is [type, children] and
@@ -44,7 +44,7 @@ class Places(NamedTuple):
 
 def _coded(labels: list[str]) -> Int16[np.ndarray, "labels"]:
     found = [place(hashlib.sha256(label.encode()).digest()) for label in labels]
-    return np.array([2 * index + (sign < 0) for index, sign in found], np.int16)
+    return np.array([index + BUCKETS * (sign < 0) for index, sign in found], np.int16)
 
 
 def places() -> Places:
@@ -62,88 +62,105 @@ def places() -> Places:
     )
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
-def _add(signed, code):
-    signed[code >> 1] += 1 - 2 * (code & 1)
+@kernel
+def attempts(kinds, n, event, h, labels):
+    """How many labels there are with the attempts of five steps or more, which are
+    hashed behind `labels` others. Their digests are there after
+    `sha256.finish_all`."""
+    begin = np.int64(-1)  # of the attempt that is open
+    for i in range(n):
+        if event[kinds[i]]:
+            if begin >= 0 and i - begin > LONGEST:
+                _hash_attempt(begin, i, h, labels)
+                labels += 1
+            begin = i + 1
+    return labels
 
 
-@njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
-def _add_hash(signed, number, ninth):
-    index = np.int64(number & np.uint64(1023))
-    signed[index] += 1 - 2 * np.int64(ninth & 1)
+@kernel
+def _hash_attempt(begin, end, h, label):
+    """Hashes the attempt of the steps from `begin` to before `end`."""
+    line, chain, start = h.line, h.lanes.own, _ATTEMPT.size
+    for k in range(start):
+        line[k] = _ATTEMPT[k]
+    for k in range(0, end - begin, blocks.WIDTH):
+        blocks.copy(h.spelled, begin + k, line, start + k)
+    length = start + end - begin
+    for k in range(8):
+        chain[k] = sha256.START[k]
+    for k in range(length >> 6):
+        sha256.compress(chain, line, 64 * k)
+    sha256.add(h.digests, h.lanes, label, chain, line, length)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def route_hash(kinds, n, nodes, p, numbers, ninths, hashes, signed, out):
-    """Writes the 1,024 features to `out`; `signed` is room for as many integers.
+@kernel
+def route_hash(kinds, n, nodes, p, h, labels, out):
+    """Writes the 1,024 features to `out`; `h.tally` holds what counts up, and behind it
+    what counts down.
 
-    `numbers` and `ninths` are the leaves' path hashes (`shape.path_hashes`).
+    The first `labels` digests are those of paths and of longer attempts.
     """
-    parents, edges, children = nodes.parent, nodes.edge, nodes.children
-    node_places, edge_places = p.nodes, p.edges
-    signed[:] = 0
-    labels = _ngrams(kinds, n, p.ngrams, signed)
-    for i in range(n):
-        _add(signed, node_places[4 * kinds[i] + min(children[i], 3)])
-        if i > 0:
-            above = kinds[parents[i]]
-            _add(signed, edge_places[(10 * edges[i] + above) * 10 + kinds[i]])
-        if children[i] == 0:
-            _add_hash(signed, numbers[i], ninths[i])
-            labels += 1
-    labels += 2 * n - 1 + _attempts(kinds, n, p.event, p.attempts, hashes, signed)
-    root = sqrt(np.float64(labels))
-    for k in range(1024):
-        out[k] = np.float32(signed[k] / root)
+    tally = h.tally
+    tally[:] = 0
+    total = labels + _ngrams(kinds, n, nodes.kinds[walk.COUNT], p.ngrams, tally)
+    total += _tree(kinds, n, nodes, p.nodes, p.edges, tally)
+    number, ninth = h.digests.number, h.digests.ninth
+    for k in range(labels):
+        index = np.int64(number[k] & np.uint64(BUCKETS - 1))
+        index += BUCKETS * np.int64(ninth[k] & 1)
+        tally[index] += 1
+    total += _short_attempts(kinds, n, p.event, p.attempts, tally)
+    root = sqrt(np.float64(total))
+    for k in range(BUCKETS):
+        out[k] = np.float32((tally[k] - tally[BUCKETS + k]) / root)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _ngrams(kinds, n, table, signed):
+@kernel
+def _ngrams(kinds, n, counts, table, tally):
     """Adds the runs of one to four steps; how many there are."""
-    run = 0
-    for i in range(n):
-        run = (run * 10 + kinds[i]) % 10000
-        _add(signed, table[kinds[i]])
-        if i >= 1:
-            _add(signed, table[10 + run % 100])
+    for kind in range(T):
+        tally[table[kind]] += counts[kind]
+    two = three = np.int64(0)  # the runs that end at the step before
+    one = np.int64(kinds[0])
+    for i in range(1, n):
+        kind = np.int64(kinds[i])
+        four, three, two = 10 * three + kind, 10 * two + kind, 10 * one + kind
+        one = kind
+        tally[table[10 + two]] += 1
         if i >= 2:
-            _add(signed, table[110 + run % 1000])
+            tally[table[110 + three]] += 1
         if i >= 3:
-            _add(signed, table[1110 + run])
+            tally[table[1110 + four]] += 1
     return n + max(n - 1, 0) + max(n - 2, 0) + max(n - 3, 0)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _attempts(kinds, n, event, table, h, signed):
-    """Adds the types between neighbouring events; how many there are. Attempts of up to
-    four steps are in the table, longer ones are hashed."""
-    attempts = 0
+@kernel
+def _tree(kinds, n, nodes, node_places, edge_places, tally):
+    """Adds nodes and edges; how many there are."""
+    parents, children, form = nodes.parent, nodes.children, nodes.form
+    tally[node_places[4 * np.int64(kinds[0]) + min(children[0], 3)]] += 1
+    for i in range(1, n):
+        kind, above = np.int64(kinds[i]), np.int64(kinds[parents[i]])
+        edge = 2 * ((form[i] & walk.EXPLORED) != 0)
+        edge += (form[i] & walk.BACKTRACKED) != 0
+        tally[node_places[4 * kind + min(children[i], 3)]] += 1
+        tally[edge_places[(10 * edge + above) * 10 + kind]] += 1
+    return 2 * n - 1
+
+
+@kernel
+def _short_attempts(kinds, n, event, table, tally):
+    """Adds the attempts of up to four steps; how many there are."""
+    found = 0
     begin = np.int64(-1)  # of the attempt that is open
-    run = 0
     for i in range(n):
-        if event[kinds[i]] == 0:
-            run = (run * 10 + kinds[i]) % 10000
-            continue
-        length = i - begin
-        if begin >= 0:
-            attempts += 1
-            if length <= 4:
-                _add(signed, table[_FIRST_OF[length] + run])
-            else:
-                number, ninth = _hashed(kinds, begin, i, h)
-                _add_hash(signed, number, ninth)
-        begin, run = i + 1, 0
-    return attempts
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _hashed(kinds, begin, end, h):
-    """The hash of the attempt of the steps from `begin` to before `end`."""
-    chain, block, letters, words = h.end, h.block, h.letters, h.words
-    for k in range(8):
-        chain[k] = sha256.START[k]
-    length = sha256.extend(chain, block, 0, _ATTEMPT, 0, 8, words)
-    for i in range(begin, end):
-        a = kinds[i]
-        length = sha256.extend(chain, block, length, letters, a, a + 1, words)
-    return sha256.finish(chain, block, length, words)
+        if event[kinds[i]]:
+            length = i - begin
+            if begin >= 0 and length <= LONGEST:
+                run = 0
+                for k in range(begin, i):
+                    run = 10 * run + kinds[k]
+                tally[table[_FIRST_OF[length] + run]] += 1
+                found += 1
+            begin = i + 1
+    return found

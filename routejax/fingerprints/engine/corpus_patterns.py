@@ -1,7 +1,7 @@
 """The pattern block of the `corpus` family: `patterns_corpus.patterns`, on arrays.
 
-Every step becomes a set of bits: its type, its edge, its marks. Most patterns ask how
-often a bit occurs, where first and last, or which bit follows which.
+Most patterns ask how often a type or a mark occurs, where first and last, or which type
+follows which; the last is asked of 64 steps at once.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Int64, UInt64
-from numba import njit
+from jaxtyping import Int32, Int64
 
+from routejax.fingerprints.engine import blocks, walk
+from routejax.fingerprints.engine.kernel import kernel
 from routejax.fingerprints.engine.said import at_least
 from routejax.fingerprints.marks_corpus import SUBJECTS
 from routejax.fingerprints.patterns_corpus import PATTERNS
@@ -19,9 +20,6 @@ from routejax.fingerprints.patterns_corpus import PATTERNS
 assert len(PATTERNS) == 64
 SETUP, COMPUTATION, DEDUCTION, VERIFICATION, BACKTRACKING = range(5)
 EXPLORATION, BACKWARD, DECOMPOSITION, COMMENTARY, CONCLUSION = range(5, 10)
-RETURNED, EXPLORED = 11, 12  # bits of the edges; 10 is the sequential one
-_FIRST_MARK = 13
-
 # Marks that patterns ask for, in the order in which `Facts.mark` holds their bits.
 ASKED = (
     *("boxed", "confirmed", "substituted back", "example", "edge case"),
@@ -36,204 +34,240 @@ assert len(SUBJECTS) == 12
 
 
 class Facts(NamedTuple):
-    """Bits per step, and per bit its count, first and last place (-1 for none)."""
+    """Per mark its count, first and last place (-1 for none); `marked` is room for the
+    steps that have one."""
 
-    bits: UInt64[np.ndarray, "capacity"]
+    marked: Int32[np.ndarray, "capacity"]
     count: Int64[np.ndarray, "64"]
     first: Int64[np.ndarray, "64"]
     last: Int64[np.ndarray, "64"]
 
 
 def room(capacity: int) -> Facts:
-    return Facts(np.empty(capacity, np.uint64), *np.empty((3, 64), np.int64))
+    return Facts(np.empty(capacity, np.int32), *np.empty((3, 64), np.int64))
 
 
 def asked(marks: tuple[str, ...]) -> Int64[np.ndarray, "asked"]:
-    """The bit of a step, counted from `_FIRST_MARK`, of each mark of `ASKED`."""
-    assert _FIRST_MARK + len(marks) <= 64
-    return np.array([_FIRST_MARK + marks.index(name) for name in ASKED], np.int64)
+    """The bit of each mark of `ASKED`."""
+    return np.array([marks.index(name) for name in ASKED], np.int64)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def gather(steps, n, nodes, f):
+@kernel
+def gather(marks, n, f):
     """Fills the facts of a row."""
-    count, first, last, every = f.count, f.first, f.last, f.bits
-    marks, kinds, edges = steps.marks, steps.kind, nodes.edge
+    marked, count, first, last = f.marked, f.count, f.first, f.last
     count[:], first[:], last[:] = 0, -1, -1
-    one = np.uint64(1)
+    held = 0
     for i in range(n):
-        bits = marks[i] << np.uint64(_FIRST_MARK)
-        bits |= one << np.uint64(kinds[i])
-        if i > 0:
-            bits |= one << np.uint64(10 + edges[i])
-        every[i] = bits
-        rest, bit = bits, 0
+        marked[held] = i
+        held += marks[i] != 0
+    for k in range(held):
+        i = marked[k]
+        rest = marks[i]
         while rest != 0:
-            while rest & np.uint64(15) == 0:
-                rest >>= np.uint64(4)
-                bit += 4
-            if rest & one != 0:
-                count[bit] += 1
-                if first[bit] < 0:
-                    first[bit] = i
-                last[bit] = i
-            rest >>= one
-            bit += 1
+            bit = np.int64(blocks.lowest(rest))
+            count[bit] += 1
+            if first[bit] < 0:
+                first[bit] = i
+            last[bit] = i
+            rest &= rest - np.uint64(1)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _follows(bits, n, a, b, within):
-    """Whether bit `b` comes at most `within` steps after bit `a`."""
-    since = within + 1
-    for i in range(n):
-        if (bits[i] >> np.uint64(b)) & np.uint64(1) and since <= within:
-            return True
-        since = 1 if (bits[i] >> np.uint64(a)) & np.uint64(1) else since + 1
-    return False
+_verifies, _concludes = blocks.mask_of([VERIFICATION]), blocks.mask_of([CONCLUSION])
+_explores, _backtracks = blocks.mask_of([EXPLORATION]), blocks.mask_of([BACKTRACKING])
+_computes = blocks.mask_of([COMPUTATION])
+_TURNS = (EXPLORATION, BACKTRACKING)
+_turns = blocks.mask_of(_TURNS)
+_ends = blocks.mask_of([*_TURNS, VERIFICATION, DEDUCTION, CONCLUSION])
+_ONE, _TOP = np.uint64(1), np.uint64(63)
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
+def _sequences(step, n):
+    """Whether types follow each other: the eight patterns that ask so, in their order.
+    Behind the last step stand types that nothing asks for (`walk.NO_STEP`)."""
+    concluded = rechecked = refuted = computed = burst = np.uint64(0)
+    tested = revised = swung = np.uint64(0)
+    for at in range(0, n, blocks.WIDTH):
+        checks, next_checks = _verifies(step, at), _verifies(step, at + 1)
+        third_checks = _verifies(step, at + 2)
+        soon = next_checks | third_checks | _verifies(step, at + 3)
+        ends = _concludes(step, at)
+        end_soon = _concludes(step, at + 1) | _concludes(step, at + 2)
+        concluded |= checks & (end_soon | _concludes(step, at + 3))
+        rechecked |= ends & soon
+        refuted |= checks & (_backtracks(step, at + 1) | _backtracks(step, at + 2))
+        computed |= checks & _computes(step, at + 1)
+        burst |= checks & next_checks & third_checks
+        tested |= _explores(step, at) & soon
+        revised |= _backtracks(step, at) & soon
+        other = blocks.unlike(step, at, step, at + 2)
+        for k in range(1, 4):
+            other |= blocks.unlike(step, at + k, step, at + k + 2)
+        swung |= blocks.unlike(step, at, step, at + 1) & ~other
+    return (
+        concluded != 0,
+        rechecked != 0,
+        refuted != 0,
+        computed != 0,
+        burst != 0,
+        tested != 0,
+        revised != 0,
+        swung != 0,
+    )
+
+
+@kernel
 def patterns(text, steps, n, nodes, f, mark, group, before, out):
     """Writes the 64 indicators to `out`; n > 0.
 
     `mark` are the bits of `asked`; `group` and `before` come from `said.number`.
     """
-    gather(steps, n, nodes, f)
-    _direct(steps.kind, n, nodes, f, mark, out[:7])
-    _verification(n, f, mark, out[7:18])
-    _exploration(n, nodes, f, mark, out[18:27])
-    _backtracking(n, nodes, f, mark, out[27:36])
-    _decomposition(n, f, mark, out[36:43])
+    gather(steps.marks, n, f)
+    (concluded, rechecked, refuted, computed, burst, tested, revised, swung) = (
+        _sequences(nodes.step, n)
+    )
+    kinds, count = nodes.kinds, f.count
+    _direct(n, nodes, count, mark, out[:7])
+    checks = kinds[walk.COUNT, VERIFICATION]
+    out[7] = checks > 0
+    out[8] = 10 * checks >= n
+    out[9], out[10] = concluded, rechecked
+    out[11] = _confirms(steps.marks, nodes.step, f, mark[CONFIRMED])
+    out[12], out[13] = refuted, computed
+    out[14] = count[mark[SUBSTITUTED]] > 0
+    out[15] = count[mark[EXAMPLE]] > 0
+    out[16] = count[mark[EDGE_CASE]] > 0
+    out[17] = burst
+    _exploration(nodes, f, mark, out[18:27])
+    out[22] = tested
+    _backtracking(n, nodes, count, mark, out[27:36])
+    out[34] = revised
+    _decomposition(n, nodes, f, mark, out[36:43])
     for k in range(12):
-        count = f.count[mark[20 + k]]
-        out[43 + k] = count > 0 and 20 * count >= n
-    out[55] = f.count[mark[OPTION]] >= 3
-    _failure(text, steps, n, f, mark, group, before, out[56:64])
+        times = count[mark[20 + k]]
+        out[43 + k] = times > 0 and 20 * times >= n
+    out[55] = count[mark[OPTION]] >= 3
+    out[56] = _circular(text, steps, n, before)
+    out[57] = _loops(text, steps, n, group, before)
+    out[58] = swung
+    _failure(n, nodes, count, mark, out[59:64])
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _direct(kinds, n, nodes, f, mark, out):
-    turns = f.count[VERIFICATION] + f.count[EXPLORED] + f.count[RETURNED]
-    out[0] = f.count[CONCLUSION] > 0 and turns == 0
-    most = 0
-    for i in range(n):
-        most = max(most, nodes.children[i])
-    out[1] = n >= 3 and most == 1
-    out[2] = 2 * f.count[COMPUTATION] >= n
-    out[3] = 3 * f.count[DEDUCTION] >= n
-    out[4] = 0 <= f.first[SETUP] < 2
-    out[5] = kinds[n - 1] == CONCLUSION
-    out[6] = f.count[mark[BOXED]] > 0
+@kernel
+def _direct(n, nodes, count, mark, out):
+    kinds, sums = nodes.kinds, nodes.sums
+    turns = kinds[walk.COUNT, VERIFICATION] + sums[walk.BRANCHED] + sums[walk.RETURNS]
+    out[0] = kinds[walk.COUNT, CONCLUSION] > 0 and turns == 0
+    out[1] = n >= 3 and sums[walk.MOST] == 1
+    out[2] = 2 * kinds[walk.COUNT, COMPUTATION] >= n
+    out[3] = 3 * kinds[walk.COUNT, DEDUCTION] >= n
+    out[4] = kinds[walk.FIRST, SETUP] < min(n, 2)
+    out[5] = nodes.step[n - 1] == CONCLUSION
+    out[6] = count[mark[BOXED]] > 0
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _verification(n, f, mark, out):
-    bits = f.bits
-    out[0] = f.count[VERIFICATION] > 0
-    out[1] = 10 * f.count[VERIFICATION] >= n
-    out[2] = _follows(bits, n, VERIFICATION, CONCLUSION, 3)
-    out[3] = _follows(bits, n, CONCLUSION, VERIFICATION, 3)
-    out[4] = _follows(bits, n, VERIFICATION, mark[CONFIRMED], 2)
-    out[5] = _follows(bits, n, VERIFICATION, BACKTRACKING, 2)
-    out[6] = _follows(bits, n, VERIFICATION, COMPUTATION, 1)
-    out[7] = f.count[mark[SUBSTITUTED]] > 0
-    out[8] = f.count[mark[EXAMPLE]] > 0
-    out[9] = f.count[mark[EDGE_CASE]] > 0
-    run = 0
-    for i in range(n):
-        run = run + 1 if (bits[i] >> np.uint64(VERIFICATION)) & np.uint64(1) else 0
-        if run == 3:
-            out[10] = 1
-            break
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _exploration(n, nodes, f, mark, out):
-    out[0] = f.count[EXPLORED] > 0
-    if f.count[EXPLORED] >= 2:
-        nodes.width[:n] = 0
-        for i in range(1, n):
-            if nodes.edge[i] == 2:
-                nodes.width[nodes.parent[i]] += 1
-                if nodes.width[nodes.parent[i]] == 2:
-                    out[1] = 1
-    out[2] = f.count[mark[OTHER_WAY]] >= 2
-    out[3] = f.count[mark[CASE]] >= 2
-    out[4] = _follows(f.bits, n, EXPLORATION, VERIFICATION, 3)
-    assumed = f.first[mark[ASSUMED]]
-    out[5] = 0 <= assumed < f.last[mark[CONTRADICTED]]
-    out[6] = f.count[mark[TRIED]] >= 3
-    out[7] = 0 <= f.first[CONCLUSION] < f.last[EXPLORED]
-    out[8] = f.count[mark[QUESTION]] >= 2
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _backtracking(n, nodes, f, mark, out):
-    out[0] = f.count[RETURNED] > 0
-    out[1] = f.count[RETURNED] >= 3
-    if f.count[RETURNED]:
-        nodes.width[:n] = 0
-        for i in range(1, n):
-            if nodes.edge[i] == 2:
-                nodes.width[nodes.parent[i]] = 1
-        for i in range(1, n):
-            if nodes.edge[i] == 1:
-                if nodes.width[nodes.parent[i]]:
-                    out[2] = 1
-                if nodes.parent[i] == 0:
-                    out[3] = 1
-    out[4] = f.count[mark[RESTARTED]] > 0
-    out[5] = f.count[mark[ERRED]] > 0
-    out[6] = f.count[BACKTRACKING] > 0 and 3 * f.last[BACKTRACKING] >= 2 * n
-    out[7] = _follows(f.bits, n, BACKTRACKING, VERIFICATION, 3)
-    out[8] = f.count[mark[DOUBT]] >= 3
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _decomposition(n, f, mark, out):
-    out[0] = f.count[DECOMPOSITION] > 0
-    out[1] = 0 <= f.first[DECOMPOSITION] < 3
-    out[2] = f.count[mark[NUMBERED]] >= 3
-    out[3] = 0 <= f.first[mark[FIRST]] < f.last[mark[LAST]]
-    stretches = 0
-    started = fresh = False
-    for i in range(n):
-        if (f.bits[i] >> np.uint64(DECOMPOSITION)) & np.uint64(1):
-            started = fresh = True
-        elif (f.bits[i] >> np.uint64(VERIFICATION)) & np.uint64(1) and fresh:
-            stretches += 1
-            fresh = False
-    out[4] = started and stretches >= 2
-    out[5] = f.count[mark[SUMMED]] > 0
-    out[6] = f.count[BACKWARD] > 0
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _failure(text, steps, n, f, mark, group, before, out):
-    out[0] = _circular(text, steps, n, before)
-    out[1] = _loops(text, steps, n, group)
-    out[2] = _oscillates(steps.kind, n)
-    out[3] = _abandons(n, f)
-    revised = f.last[BACKTRACKING]
-    out[4] = revised >= 0 and f.last[VERIFICATION] < revised
-    out[5] = f.count[CONCLUSION] == 0
-    concluded = f.first[CONCLUSION]
-    out[6] = concluded >= 0 and 2 * (n - 1 - concluded) > n
-    out[7] = f.count[mark[GIVEN_UP]] > 0
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _circular(text, steps, n, before):
-    for i in range(n):
-        if before[i] >= 0 and i - before[i] >= 3:
-            if at_least(text, steps.said[i], steps.end[i], 5):
-                return True
+@kernel
+def _confirms(marks, step, f, bit):
+    """Whether a step with this mark comes at most two steps after a verification."""
+    if f.count[bit] > 0:
+        for i in range(max(f.first[bit], 1), f.last[bit] + 1):
+            if (marks[i] >> np.uint64(bit)) & _ONE:
+                if step[i - 1] == VERIFICATION or step[max(i - 2, 0)] == VERIFICATION:
+                    return True
     return False
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _loops(text, steps, n, group):
-    """Whether a block of one to four steps is said three times running."""
+@kernel
+def _exploration(nodes, f, mark, out):
+    kinds, sums = nodes.kinds, nodes.sums
+    out[0] = sums[walk.BRANCHED] > 0
+    out[1] = sums[walk.SIBLINGS] > 0
+    out[2] = f.count[mark[OTHER_WAY]] >= 2
+    out[3] = f.count[mark[CASE]] >= 2
+    assumed = f.first[mark[ASSUMED]]
+    out[5] = 0 <= assumed < f.last[mark[CONTRADICTED]]
+    out[6] = f.count[mark[TRIED]] >= 3
+    explored = kinds[walk.LAST, EXPLORATION]  # a place before it is not the root's
+    out[7] = kinds[walk.FIRST, CONCLUSION] < explored
+    out[8] = f.count[mark[QUESTION]] >= 2
+
+
+@kernel
+def _backtracking(n, nodes, count, mark, out):
+    kinds, sums = nodes.kinds, nodes.sums
+    out[0] = sums[walk.RETURNS] > 0
+    out[1] = sums[walk.RETURNS] >= 3
+    out[2] = sums[walk.REVISITS] > 0
+    out[3] = sums[walk.TO_ROOT] > 0
+    out[4] = count[mark[RESTARTED]] > 0
+    out[5] = count[mark[ERRED]] > 0
+    out[6] = 3 * kinds[walk.LAST, BACKTRACKING] >= 2 * n
+    out[8] = count[mark[DOUBT]] >= 3
+
+
+@kernel
+def _decomposition(n, nodes, f, mark, out):
+    kinds = nodes.kinds
+    out[0] = kinds[walk.COUNT, DECOMPOSITION] > 0
+    out[1] = kinds[walk.FIRST, DECOMPOSITION] < min(n, 3)
+    out[2] = f.count[mark[NUMBERED]] >= 3
+    out[3] = 0 <= f.first[mark[FIRST]] < f.last[mark[LAST]]
+    checks = kinds[walk.COUNT, VERIFICATION]
+    if kinds[walk.COUNT, DECOMPOSITION] >= 2 and checks >= 2:
+        out[4] = _checked_stretches(n, nodes.step) >= 2
+    out[5] = f.count[mark[SUMMED]] > 0
+    out[6] = kinds[walk.COUNT, BACKWARD] > 0
+
+
+@kernel
+def _checked_stretches(n, step):
+    """In how many of the stretches that decompositions begin stands a verification."""
+    stretches = 0
+    fresh = False
+    for i in range(n):
+        if step[i] == DECOMPOSITION:
+            fresh = True
+        elif step[i] == VERIFICATION and fresh:
+            stretches += 1
+            fresh = False
+    return stretches
+
+
+@kernel
+def _failure(n, nodes, count, mark, out):
+    kinds = nodes.kinds
+    out[0] = _abandons(n, nodes.step)
+    revised = kinds[walk.LAST, BACKTRACKING]
+    out[1] = revised >= 0 and kinds[walk.LAST, VERIFICATION] < revised
+    concluded = kinds[walk.FIRST, CONCLUSION]
+    out[2] = concluded == n
+    out[3] = concluded < n and 2 * (n - 1 - concluded) > n
+    out[4] = count[mark[GIVEN_UP]] > 0
+
+
+@kernel
+def _circular(text, steps, n, before):
+    again = 0
+    for i in range(n):
+        again += (before[i] >= 0) & (i - before[i] >= 3)
+    if again:
+        for i in range(n):
+            if before[i] >= 0 and i - before[i] >= 3:
+                if at_least(text, steps.said[i], steps.end[i], 5):
+                    return True
+    return False
+
+
+@kernel
+def _loops(text, steps, n, group, before):
+    """Whether a block of one to four steps is said three times running: so at least two
+    steps say what a step at most four before them says."""
+    near = 0
+    for i in range(n):
+        near += (before[i] >= 0) & (i - before[i] <= 4)
+    if near < 2:
+        return False
     for size in range(1, 5):
         run = 0
         for i in range(size, n):
@@ -246,31 +280,24 @@ def _loops(text, steps, n, group):
     return False
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def _oscillates(kinds, n):
-    run = 0
-    for i in range(2, n):
-        turn = (kinds[i] == kinds[i - 2]) & (kinds[i] != kinds[i - 1])
-        run = run + 1 if turn else 0
-        if run == 4:
+@kernel
+def _abandons(n, step):
+    """Between an exploration edge and the next turn stand steps, but no result.
+
+    In each 64 steps, one is added where a run of other steps behind an exploration
+    begins: the carry comes out where the run ends.
+    """
+    before = carry = np.uint64(0)  # an exploration right before, a run that goes on
+    for at in range(0, n, blocks.WIDTH):
+        explored, ended, turns = _explores(step, at), _ends(step, at), _turns(step, at)
+        if at == 0:  # the root hangs by no edge
+            explored &= ~_ONE
+        begun = (explored << _ONE | before) & ~ended
+        total = ~ended + begun
+        run_on = total < begun
+        total += carry
+        run_on |= total < carry
+        if total & ended & turns != 0:
             return True
-    return False
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def _abandons(n, f):
-    """Between an exploration edge and the next turn stand steps, but no result."""
-    turns = (np.uint64(1) << np.uint64(EXPLORED)) | (
-        np.uint64(1) << np.uint64(RETURNED)
-    )
-    results = np.uint64((1 << VERIFICATION) | (1 << DEDUCTION) | (1 << CONCLUSION))
-    opened = np.int64(-1)
-    for i in range(n):
-        bits = f.bits[i]
-        if bits & turns != 0:
-            if opened >= 0 and i > opened + 1:
-                return True
-            opened = i if (bits >> np.uint64(EXPLORED)) & np.uint64(1) else -1
-        elif bits & results != 0:
-            opened = -1
+        before, carry = explored >> _TOP, np.uint64(run_on)
     return False

@@ -124,10 +124,10 @@ def _room(size: int, rows: int, events: int) -> corpus.Room:
     events = max(events, size // _BYTES_PER_STEP)
     if have is not None:
         enough = len(have.text) >= size and len(have.bounds) > rows
-        if enough and len(have.numbers) >= events:
+        if enough and len(have.group) >= events:
             return have
         size, rows = max(size, len(have.text)), max(rows, len(have.bounds))
-        events = max(events, len(have.numbers))
+        events = max(events, len(have.group))
     _threads.room = corpus.room(
         int(size * _SPARE) + 64, int(rows * _SPARE) + 1, int(events * _SPARE) + 64
     )

@@ -13,17 +13,18 @@ from typing import Any
 
 from numba import njit
 
-_HOW = {"nogil": True, "cache": True, "error_model": "numpy"}
+_HOW: Any = {"nogil": True, "cache": True, "error_model": "numpy"}
+_NO_COUNTS: Any = {"_nrt": False}  # numba's own flag, which its types do not know
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """A function that makes no array, compiled."""
-    return njit(_nrt=False, **_HOW)(function)
+    return njit(**_NO_COUNTS, **_HOW)(function)
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """The same, a part of every function that calls it."""
-    return njit(_nrt=False, forceinline=True, **_HOW)(function)
+    return njit(forceinline=True, **_NO_COUNTS, **_HOW)(function)
 
 
 def allocating(function: Callable[..., Any]) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Float
-from numba import njit
 
 from routejax import moments
+from routejax.fingerprints.engine.kernel import kernel
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
@@ -14,7 +14,7 @@ _SCALE = 1 / moments.RESOLUTION
 _LIMIT = 2.0**22  # a value in units of 2^-40 must fit an int64; larger ones are rare
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@kernel
 def _add(block, values, squares):
     """Adds the digits of each value and square; the first row that is out of range, or
     -1. Values are in two digits to the base 2^32, the higher signed; squares in six."""
