@@ -15,6 +15,7 @@ from routejax.fingerprints.engine.signs import (
     ALNUM,
     DIGIT,
     LETTER,
+    MARK_PREFIX,
     UPPER,
     WHITE,
     folded,
@@ -361,20 +362,8 @@ def _names(text, i, end, literal):
 @kernel
 def numbered(text, begin, end):
     i = begin
-    while i < end:
-        byte = text[i]
-        if (
-            byte == 32
-            or byte == 10
-            or byte == 42
-            or byte == 35
-            or byte == 62
-            or byte == 40
-            or byte == 45
-        ):
-            i += 1
-        else:
-            break
+    while i < end and has(text[i], MARK_PREFIX):
+        i += 1
     if (
         _names(text, i, end, _STEP)
         or _names(text, i, end, _CASE)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int16, Int32, UInt64
 
-from routejax.fingerprints.engine import automaton, blocks, content, cuts, stretches
+from routejax.fingerprints.engine import automaton, content, cuts, stretches, words
 from routejax.fingerprints.engine.kernel import inlined, kernel
 from routejax.fingerprints.engine.scan import (
     CUE,
@@ -20,28 +20,13 @@ from routejax.fingerprints.engine.scan import (
 )
 from routejax.fingerprints.engine.signs import (
     ALNUM,
-    DIGIT,
-    KIND,
-    LETTER,
-    MARK_PREFIX,
-    WHITE,
     WIDE,
-    among,
     has,
-    packed,
     skip_white,
 )
 
 SENTENCE, NEWLINE, MARKER = automaton.SENTENCE, automaton.NEWLINE, automaton.MARKER
 WIDE_STOP, STRETCH, END = automaton.WIDE_STOP, automaton.STRETCH, automaton.END
-
-
-_white = blocks.mask_of(b" \n")
-_alnum = blocks.mask_of(np.flatnonzero(KIND & ALNUM).tolist())
-_ONE, _TOP = np.uint64(1), np.uint64(63)
-_first_bit, _second_bit = blocks.mask_with(1), blocks.mask_with(2)
-_third_bit, _fourth_bit = blocks.mask_with(4), blocks.mask_with(8)
-_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Steps(NamedTuple):
@@ -121,13 +106,13 @@ def read_row(text, begin, end, events, e, t, first_cue, steps, spans):
                 if rank >= best:
                     continue
                 if word_begin < 0:
-                    word_begin = opened = first_word(text, start, end)
+                    word_begin = opened = words.first_word(text, start, end)
                 a, b = hit_words[hit], hit_words[hit + 1]
-                place = _hit_begin(text, at, begin, t.word_lengths, a, b)
+                place = words.hit_begin(text, at, begin, t.word_lengths, a, b)
                 if place < word_begin:
                     continue
                 if hit_opens[hit]:
-                    opened = _opened(text, opened, place, t.openers)
+                    opened = words.opened(text, opened, place, t.openers)
                     if opened < place:
                         continue
                 if rank >= 0:
@@ -160,8 +145,8 @@ def read_row(text, begin, end, events, e, t, first_cue, steps, spans):
                 continue
         a, b = _trimmed(text, start, cut)
         if a < b:
-            said = first_word(text, a, b)
-            words, key = _look_over(text, a, said, b)
+            said = words.first_word(text, a, b)
+            spoken, key = words.look_over(text, a, said, b)
             for k in range(t.marked_bit.size):
                 if content.holds(t.marked_test[k], text, a, b):
                     marks |= np.uint64(1) << np.uint64(t.marked_bit[k])
@@ -173,7 +158,7 @@ def read_row(text, begin, end, events, e, t, first_cue, steps, spans):
                     break
             steps.begin[n], steps.end[n] = a, b
             steps.rank[n], steps.kind[n] = best, kind_of_rank[best]
-            steps.marks[n], steps.words[n] = marks, words
+            steps.marks[n], steps.words[n] = marks, spoken
             steps.said[n], steps.key[n] = said, key
             n += 1
         if kind == END:
@@ -283,79 +268,6 @@ def _inside(place, low, high, held):
 
 
 @inlined
-def first_word(text, start, end):
-    """The place from which words of the step from `start` count: behind white space
-    and the mark of a list item (`lexicon.words`)."""
-    i = skip_white(text, start, end)
-    k = i
-    while k < end:
-        byte = text[k]
-        if (
-            has(byte, MARK_PREFIX)
-            or byte == 43
-            or byte == 34
-            or byte == 39
-            or byte == 95
-        ):
-            k += 1
-        elif (
-            byte == 0xE2 and k + 2 < end and text[k + 1] == 0x80 and text[k + 2] == 0xA2
-        ):
-            k += 3
-        else:
-            break
-    m = k
-    if m < end and has(text[m], DIGIT):
-        m += 1
-        if m < end and has(text[m], DIGIT):
-            m += 1
-    elif m < end and has(text[m], LETTER):
-        m += 1
-    if m == k or m + 1 >= end or not (text[m] == 46 or text[m] == 41):
-        return i
-    marked = has(text[m + 1], WHITE) or text[m + 1] == 42 or text[m + 1] == 95
-    return m + 1 if marked else i
-
-
-@kernel
-def word_end(text, i, end):
-    """Where the word that begins at `i` ends: "don't" is one."""
-    while i < end and has(text[i], ALNUM):
-        i += 1
-    if i + 1 < end and text[i] == 39 and has(text[i + 1], LETTER):
-        i += 1
-        while i < end and has(text[i], LETTER):
-            i += 1
-    return i
-
-
-@kernel
-def _opened(text, i, place, openers):
-    """`place` if all words of text[i:place] are openers, else where the first other one
-    begins, so that a later look goes on from there."""
-    while i < place:
-        if has(text[i], ALNUM):
-            behind = word_end(text, i, place)
-            if not among(packed(text, i, behind), openers):
-                return i
-            i = behind
-        else:
-            i += 1
-    return place
-
-
-@inlined
-def _hit_begin(text, at, begin, word_lengths, first, last):
-    """Where the phrase of these words, the last first, reported at `at`, begins."""
-    i = at
-    for w in range(first, last):
-        while i > begin and not has(text[i - 1], ALNUM):
-            i -= 1
-        i -= word_lengths[w]
-    return i
-
-
-@inlined
 def _trimmed(text, begin, end):
     """text[begin:end] without white space at its ends; empty if it is no step."""
     a = skip_white(text, begin, end)
@@ -365,37 +277,3 @@ def _trimmed(text, begin, end):
     while i < end and not has(text[i], ALNUM | WIDE):
         i += 1
     return (a, end) if i < end else (a, a)
-
-
-@inlined
-def _look_over(text, begin, said, end):
-    """In one pass over a step: its words parted by white space, and a key of the
-    letters and digits from `said` on, whatever lies between them (`said.number`).
-
-    The key is made of the first and the last of them, of their number, and of how many
-    have each of four bits.
-    """
-    words, white = np.uint64(0), _ONE
-    letters, bits = np.uint64(0), np.uint64(0)
-    first, last = end, end
-    for at in range(begin, end, blocks.WIDTH):
-        live = blocks.below(end - at)
-        gap = _white(text, at)
-        words += blocks.count(((gap << _ONE) | white) & ~gap & live)
-        white = gap >> _TOP
-        found = _alnum(text, at) & live & ~blocks.below(max(said - at, 0))
-        if found != 0:
-            first = min(first, at + np.int64(blocks.lowest(found)))
-            last = at + 63 - np.int64(blocks.leading(found))
-            letters += blocks.count(found)
-            bits += blocks.count(found & _first_bit(text, at))
-            bits += blocks.count(found & _second_bit(text, at)) << np.uint64(16)
-            bits += blocks.count(found & _third_bit(text, at)) << np.uint64(32)
-            bits += blocks.count(found & _fourth_bit(text, at)) << np.uint64(48)
-    ends = packed(text, first, min(word_end(text, first, end), first + 8))
-    ends ^= letters << np.uint64(40)
-    if last < end:
-        ends ^= np.uint64(text[last] | 32) << np.uint64(56)
-    key = (bits * _MIX) ^ ends
-    key = (key ^ (key >> np.uint64(32))) * _MIX
-    return words, key ^ (key >> np.uint64(29))

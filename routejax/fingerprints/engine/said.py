@@ -10,8 +10,8 @@ import numpy as np
 
 from routejax.fingerprints.engine import blocks
 from routejax.fingerprints.engine.kernel import kernel
-from routejax.fingerprints.engine.notes import word_end
 from routejax.fingerprints.engine.signs import ALNUM, KIND, folded, has, packed
+from routejax.fingerprints.engine.words import word_end
 
 _alnum = blocks.mask_of(np.flatnonzero(KIND & ALNUM).tolist())
 _ONE, _MIX = np.uint64(1), np.uint64(0x9E3779B97F4A7C15)
