@@ -29,9 +29,6 @@ from routejax import features, fingerprints
 from routejax.errors import UserError
 from routejax.features import Job
 from routejax.program import run_program
-from routejax.report.trace_page import explained_page
-from routejax.report.trace_text import explained_text
-from routejax.stages.look import look
 from routejax.workdir import write
 
 _EXPLAIN = flags.DEFINE_string("explain", None, "Id of a trace to look at.")
@@ -97,10 +94,15 @@ def make_with_beam(
 
 def explain(job: Job, root: Path, name: str, console: Console) -> None:
     """One trace in the terminal, and as a page if a file is named."""
-    view = look(job, root, name)
-    console.print(explained_text(view))
+    # Loaded here: the report takes longer to import than all that a run of parts needs.
+    look, text, page = (
+        importlib.import_module(f"routejax.{name}")
+        for name in ("stages.look", "report.trace_text", "report.trace_page")
+    )
+    view = look.look(job, root, name)
+    console.print(text.explained_text(view))
     if _HTML.value:
-        write(Path(_HTML.value), explained_page(view))
+        write(Path(_HTML.value), page.explained_page(view))
         console.print(f"Page: {_HTML.value}", highlight=False)
 
 

@@ -41,7 +41,8 @@ def engine() -> ModuleType | None:
 def find_all(responses: pa.Array) -> Found:
     """`spans.find` of every response (any string type, no nulls, valid UTF-8)."""
     texts = responses.cast(pa.large_string())
-    fast = engine() if texts.nbytes > _FEW else None
+    many = texts.nbytes > _FEW or engine.cache_info().currsize
+    fast = engine() if many else None
     if fast is None:
         return column([find(text) for text in texts.to_pylist()])
     _, places, data = texts.buffers()

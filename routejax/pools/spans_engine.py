@@ -65,6 +65,8 @@ def _tables() -> tuple[np.ndarray, ...]:
     coded = [(text.encode(), *what) for text, what in MARKERS.items()]
     coded.sort(key=lambda marker: _bucket(marker[0]))  # stable: the longest stay first
     heads = np.searchsorted([_bucket(text) for text, *_ in coded], np.arange(513))
+    if min(len(PAIRS[n].closes) for n in _BARE) < 2:
+        raise AssertionError("closing words are searched for by their first two bytes")
     bare = [text.encode() for n in _BARE for text in (PAIRS[n].opens, PAIRS[n].closes)]
     texts = [text for text, *_ in coded] + bare
     return (
@@ -171,6 +173,24 @@ def _marker(data, at, end, texts, places, heads):
 
 
 @_inner
+def _candidate(data, at, end):
+    """The first place from `at` on where a marker may begin, `end` if there is none."""
+    while end - at >= _BLOCK:
+        block = data[at : at + _BLOCK]
+        hit = np.uint8(0)
+        for k in range(_BLOCK):  # a view and one byte: compiles to vector code
+            hit |= np.uint8(block[k] == _LESS) | np.uint8(block[k] == _BRACKET)
+        if hit:
+            for k in range(_BLOCK):
+                if block[k] == _LESS or block[k] == _BRACKET:
+                    return at + k
+        at += _BLOCK
+    while at < end and data[at] != _LESS and data[at] != _BRACKET:
+        at += 1
+    return at
+
+
+@_inner
 def _scan(data, begin, end, texts, places, what, heads, marks):
     """Rows (kind, pair, start, end) of all markers in order, and how many they are.
 
@@ -178,32 +198,23 @@ def _scan(data, begin, end, texts, places, what, heads, marks):
     """
     count, at = 0, begin
     while at < end:
-        stop = min(at + _BLOCK, end)
-        if stop - at == _BLOCK:
-            block = data[at:stop]
-            hit = np.uint8(0)
-            for k in range(_BLOCK):  # a view and one byte: compiles to vector code
-                hit |= np.uint8(block[k] == _LESS) | np.uint8(block[k] == _BRACKET)
-            if hit == 0:
-                at = stop
-                continue
-        while at < stop:
-            found = -1
-            if data[at] == _LESS or data[at] == _BRACKET:
-                found = _marker(data, at, end, texts, places, heads)
-            if found < 0:
-                at += 1
-                continue
-            if count + 2 == len(marks):
-                grown = np.empty((2 * len(marks), 4), np.int64)
-                for m in range(count):
-                    _move(grown, m, marks, m)
-                marks = grown
-            marks[count, 0], marks[count, 1] = what[found, 0], what[found, 1]
-            marks[count, 2] = at
-            at += places[found + 1] - places[found]
-            marks[count, 3] = at
-            count += 1
+        at = _candidate(data, at, end)
+        found = -1
+        if at < end:
+            found = _marker(data, at, end, texts, places, heads)
+        if found < 0:
+            at += 1
+            continue
+        if count + 2 == len(marks):
+            grown = np.empty((2 * len(marks), 4), np.int64)
+            for m in range(count):
+                _move(grown, m, marks, m)
+            marks = grown
+        marks[count, 0], marks[count, 1] = what[found, 0], what[found, 1]
+        marks[count, 2] = at
+        at += places[found + 1] - places[found]
+        marks[count, 3] = at
+        count += 1
     return marks, count
 
 
@@ -264,11 +275,32 @@ def _insert_words(data, begin, end, marks, count, pair, texts, places, bare):
     behind = begin + places[opens + 1] - places[opens]
     _insert(marks, count, _OPEN, pair, begin, behind)
     first, last = places[opens + 1], places[opens + 2]
-    for at in range(behind, end):
-        if _stands(data, at, end, texts, first, last):
-            _insert(marks, count + 1, _CLOSE, pair, at, at + last - first)
-            return count + 2
-    return count + 1
+    at = _find(data, behind, end, texts, first, last)
+    if at == end:
+        return count + 1
+    _insert(marks, count + 1, _CLOSE, pair, at, at + last - first)
+    return count + 2
+
+
+@_inner
+def _find(data, at, end, texts, first, last):
+    """The first place from `at` on where `texts[first:last]`, of two bytes at least,
+    stands; `end` if there is none."""
+    one, two = texts[first], texts[first + 1]
+    while at < end:
+        if end - at > _BLOCK:
+            block, behind = data[at : at + _BLOCK], data[at + 1 : at + 1 + _BLOCK]
+            hit = np.uint8(0)
+            for k in range(_BLOCK):  # as in `_candidate`
+                hit |= np.uint8(block[k] == one) & np.uint8(behind[k] == two)
+            if hit == 0:
+                at += _BLOCK
+                continue
+        for place in range(at, min(at + _BLOCK, end)):
+            if _stands(data, place, end, texts, first, last):
+                return place
+        at += _BLOCK
+    return end
 
 
 @_inner

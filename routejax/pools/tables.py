@@ -17,7 +17,9 @@ from routejax.errors import UserError
 from routejax.pools.files import Index
 from routejax.pools.poolfile import check_envelope
 
-_ROWS, _BYTES = 4096, 1 << 24  # of one batch
+# Of one batch. What is made of it stays in the cache, and its memory is used again for
+# the next; batches of 16 MB took a third more time, for fresh pages.
+_ROWS, _BYTES = 4096, 1 << 22
 _IDS = ("id", "prompt_id")  # made from content where they are missing
 _READ_AHEAD = 1 << 20  # bytes of a column; all of it would be as large as a row group
 
@@ -48,7 +50,7 @@ def index_parquet(path: str) -> Index:
 def stream_parquet(
     found: Index, first: int, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """Batches from row `first` on with these columns, of about 16 MB."""
+    """Batches from row `first` on with these columns, of about 4 MB."""
     group = int(np.searchsorted(found.starts, first, "right")) - 1
     rows = max(1, min(_ROWS, _BYTES // max(1, found.row_bytes)))
     with (
