@@ -17,8 +17,10 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,18 +42,28 @@ _FEATURES = flags.DEFINE_bool(
 
 def main(config: dict[str, Any], root: Path) -> None:
     console = Console(soft_wrap=True)
+    if not {"pool", "fingerprint", "shard", "beam"} <= config.keys():
+        raise UserError(
+            f"the recipe {config.get('name')!r} is not one of fingerprints; choose "
+            "configs/openthoughts3.py or another of its kind (README)"
+        )
     pool, settings = config["pool"], config["fingerprint"]
     if _HTML.value is not None and _EXPLAIN.value is None:
         raise UserError("--html is the page of one trace; name it with --explain=ID")
     if _FEATURES.value:
         return list_features(settings["family"])
     shard = parse_shard(config["shard"])
-    threads = features.at_least_one("threads", config["threads"])
+    threads = features.at_least_one(
+        "threads", config["threads"], at_most=features.MOST_THREADS
+    )
     pool = pool | {"paths": [path for path in pool["paths"].split(",") if path]}
+    require_apart(pool["paths"], root)
     job = features.open_job(**pool, **settings)
     if _EXPLAIN.value is not None:
         return explain(job, root, _EXPLAIN.value, console)
     if config["beam"]["runner"]:
+        if shard != (1, 1):
+            raise UserError("beam.runner makes all parts; leave out it or the shard")
         make_with_beam(pool | settings, root, **config["beam"])
     else:
         features.run_shard(job, root, shard, threads, console)
@@ -89,7 +101,11 @@ def make_with_beam(
             "beam.runner needs Apache Beam, which is not installed; "
             'pip install "routejax[beam]", or leave the runner empty'
         ) from error
-    beam.run(settings, root, runner=runner, options=shlex.split(options))
+    try:
+        listed = shlex.split(options)
+    except ValueError as error:
+        raise UserError(f"beam.options {options!r} cannot be read: {error}") from error
+    beam.run(settings, root, runner=runner, options=listed)
 
 
 def explain(job: Job, root: Path, name: str, console: Console) -> None:
@@ -112,15 +128,30 @@ def list_features(family: str) -> None:
         print(f"{name}\t{meaning}")
 
 
+def require_apart(paths: Sequence[str], root: Path) -> None:
+    """The run's folder is none of those the pool is read from, where it would be found.
+
+    Raises:
+        UserError: it is.
+    """
+    here = root.resolve()
+    for path in map(Path, paths):
+        if path.is_dir() and here.is_relative_to(path.resolve()):
+            raise UserError(
+                f"the folder of the run, {root}, lies in the pool's folder {path}; "
+                "choose another --workdir"
+            )
+
+
 def parse_shard(text: str) -> tuple[int, int]:
     """(K, N) of "K/N".
 
     Raises:
         UserError: it is not of this form with 1 ≤ K ≤ N.
     """
-    number, slash, of = str(text).partition("/")
-    if slash and number.isdigit() and of.isdigit() and 1 <= int(number) <= int(of):
-        return int(number), int(of)
+    found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", str(text), re.ASCII)
+    if found and 1 <= int(found[1]) <= int(found[2]):
+        return int(found[1]), int(found[2])
     raise UserError(f"shard must be K/N with 1 <= K <= N, such as 3/64; got {text!r}")
 
 

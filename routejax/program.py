@@ -1,12 +1,15 @@
 """What every entry does around its work: flags, the config, mistakes, signals.
 
 Exit status: 0 done; 2 something to mend, said on the last line; 75 asked to stop
-(SIGTERM, Ctrl-C) with everything finished saved, run the same command again.
+(SIGTERM, Ctrl-C) with everything finished saved, run the same command again; 141
+where the reader of the output has gone.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -56,6 +59,9 @@ def parse(argv: list[str]) -> list[str]:
     """
     if sum(_is_config(arg) for arg in argv[1:]) > 1:
         raise UserError("--config was given twice; one recipe makes a run")
+    fields = any(arg.lstrip("-").startswith("config.") for arg in argv[1:])
+    if fields and not any(_is_config(arg) for arg in argv[1:]):
+        raise UserError("--config must name a recipe; there are some in configs/")
     _let_recipes_import(_config_path(argv))
     try:
         left = flags.FLAGS(argv)
@@ -76,10 +82,15 @@ def _mistake(argv: list[str], error: BaseException) -> str:
         if isinstance(below, UserError) and "\n" not in str(below):
             return str(below)  # what a config file says about its own variant
     path = _config_path(argv)
+    if path and "get_config" in str(error):
+        file, _, variant = path.partition(":")
+        has = f"has no variant {variant!r}" if variant else "is no recipe"
+        return f"{file} {has}; recipes are the files of configs/ with a get_config"
     if isinstance(error, OSError):
+        where = f"in {Path.cwd()}" if error.errno == errno.ENOENT else error.strerror
         return (
-            f"no config file {path!r} in {Path.cwd()}; the recipes are in configs/ of "
-            "the clone: go there, or name the whole path"
+            f"no config file {path!r} {where}; the recipes are in configs/ of the "
+            "clone: go there, or name the whole path"
         )
     overrides = [a.lstrip("-").partition("=")[0] for a in argv[1:]]
     parser = config_flags.config_flags.ConfigFileFlagParser("config")
@@ -144,6 +155,9 @@ def run_program(work: Work, default: str | None = None) -> int:
     except UserError as error:
         print(f"routejax: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # who reads the output has enough of it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except interrupt.Interrupted as signal:
         print(
             f"routejax: stopped by {signal}; everything finished is saved, "

@@ -172,9 +172,33 @@ MISTAKES = {
     "threads x": (["POOL", "--config.threads=x"], "config.threads.*x"),
     "rows_per_part": (
         ["POOL", "--config.fingerprint.rows_per_part=0"],
-        "rows_per_part must be a whole number of at least 1, got 0",
+        r"rows_per_part must be a whole number in 1\.\.65536, got 0",
     ),
-    "unknown field": (["POOL", "--config.shards=1/2"], "'shards' among: beam, finger"),
+    "too many rows": (
+        ["POOL", "--config.fingerprint.rows_per_part=99999999"],
+        r"rows_per_part must be a whole number in 1\.\.65536",
+    ),
+    "threads": (["POOL", "--config.threads=1000"], r"in 1\.\.256, got 1000"),
+    "shard in other digits": (["POOL", "--config.shard=²/²"], "shard must be K/N"),
+    "shard of Beam": (
+        ["POOL", "--config.beam.runner=DirectRunner", "--config.shard=1/2"],
+        "leave out it or the shard",
+    ),
+    "quotes of Beam": (
+        ["POOL", "--config.beam.runner=DirectRunner", "--config.beam.options='"],
+        'beam.options "\'" cannot be read: No closing quotation',
+    ),
+    "recipe of another entry": (
+        ["--config=configs/rlve.py:smoke"],
+        "recipe .* is not one of fingerprints; choose configs/openthoughts3.py",
+    ),
+    "no variant": (
+        ["--config=configs/openthoughts3.py:small"],
+        "openthoughts3.py has no variant 'small'",
+    ),
+    "no user": (["--config.pool.paths=~nosuchuser/x"], "paths cannot be followed"),
+    "no regular file": (["--config.pool.paths=/dev/null"], "is no regular file"),
+    "unknown field": (["POOL", "--config.shards=1/2"], "'shards' among: beam, "),
     "html": (["POOL", "--html=page.html"], "name it with --explain=ID"),
     "no such id": (
         ["POOL", "--explain=t00041"],

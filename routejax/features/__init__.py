@@ -14,12 +14,13 @@ read_features: what was made, part by part
 
 from routejax.features.claim import claim, is_claimed
 from routejax.features.collect import collect, missing
-from routejax.features.job import Job, at_least_one, open_job
+from routejax.features.job import MOST_THREADS, Job, at_least_one, open_job
 from routejax.features.part import part_files
 from routejax.features.run import run_shard
 from routejax.features.stored import read_features
 
 __all__ = [
+    "MOST_THREADS",
     "Job",
     "at_least_one",
     "claim",

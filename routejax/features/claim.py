@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from routejax import workdir
+from routejax import pools, workdir
 from routejax.errors import UserError
 from routejax.features import folder
 from routejax.features.job import Job
@@ -56,15 +56,25 @@ def _look(root: Path, job: Job) -> dict[str, dict[str, Any]]:
         )
     path = root / _SEEN
     known = workdir.read_json(path) if path.exists() else {}
-    return {file: _entry(file, known.get(file, {})) for file in job.files}
+    return {
+        source.index.path: _entry(
+            source.index.path, source.state, known.get(source.index.path, {})
+        )
+        for source in job.pool.sources
+    }
 
 
-def _entry(file: str, known: dict[str, Any]) -> dict[str, Any]:
-    stat = Path(file).stat()
-    now = {"bytes": stat.st_size, "changed_ns": stat.st_mtime_ns}
+def _entry(file: str, state: tuple[int, int], known: dict[str, Any]) -> dict[str, Any]:
+    now = {"bytes": state[0], "changed_ns": state[1]}
     if all(known.get(key) == value for key, value in now.items()):
         return known
-    return now | {"sha256": folder.file_sha256(file)}
+    found = now | {"sha256": folder.file_sha256(file)}
+    if pools.state_of(file) != state:
+        raise UserError(
+            f"pool file {file} was changed after it was looked over; let it be "
+            "finished and run the same command again"
+        )
+    return found
 
 
 def _plain(job: Job) -> dict[str, Any]:

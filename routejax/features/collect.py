@@ -90,6 +90,7 @@ def _write_rows(job: Job, root: Path) -> tuple[moments.Sums, _Tally]:
             table = read_part(root, part, names)
             rows.write_table(_rows(part, table, failed))
             unreadable = [pools.Unreadable(**row) for row in facts["unreadable"]]
+            _require_rows(root, part, table, unreadable)
             listed = [
                 _rejected(part, table, failed, job),
                 pools.unreadable_rows(unreadable, part.path),
@@ -101,6 +102,23 @@ def _write_rows(job: Job, root: Path) -> tuple[moments.Sums, _Tally]:
                 tally.rejected.update(found["rule"].to_pylist())
             tally.hashes[folder.part_name(part)] = facts["sha256"]
     return total, tally
+
+
+def _require_rows(
+    root: Path, part: Part, table: pa.Table, unreadable: list[pools.Unreadable]
+) -> None:
+    """Every input row of a part is in it, read or not.
+
+    Raises:
+        UserError: it is not; the part was made of something else.
+    """
+    found = np.union1d(table["row"].to_numpy(), [row.row for row in unreadable])
+    if not np.array_equal(found, np.arange(part.first, part.first + part.rows)):
+        path = folder.part_path(root, part, "json")
+        raise UserError(
+            f"{path} has {len(found)} of the {part.rows} rows of its part; delete it "
+            "and run the same command again to make it anew"
+        )
 
 
 def _rows(part: Part, table: pa.Table, failed: Failed) -> pa.Table:

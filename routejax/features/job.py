@@ -13,6 +13,8 @@ from routejax.fingerprints import Family, engines
 from routejax.pools import Part, Pool
 
 MOMENTS_OVER = ("all", "eligible")
+MOST_ROWS = 65_536  # of a part, whose features are held as a whole
+MOST_THREADS = 256
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,7 +98,7 @@ def open_job(
     _check("family", family, fingerprints.FAMILIES)
     _check("testbed", testbed, pools.TESTBEDS)
     _check("moments_over", moments_over, MOMENTS_OVER)
-    at_least_one("rows_per_part", rows_per_part)
+    at_least_one("rows_per_part", rows_per_part, at_most=MOST_ROWS)
     listed = [paths] if isinstance(paths, str) else list(paths)
     if not any(listed):
         raise UserError("no pool was named; set pool.paths to files, folders or globs")
@@ -117,14 +119,17 @@ def open_job(
     )
 
 
-def at_least_one(field: str, value: Any) -> int:
+def at_least_one(field: str, value: Any, *, at_most: int) -> int:
     """The value, a whole number from 1 on.
 
     Raises:
-        UserError: it is not.
+        UserError: it is not, or above `at_most`.
     """
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise UserError(f"{field} must be a whole number of at least 1, got {value!r}")
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole or not 1 <= value <= at_most:
+        raise UserError(
+            f"{field} must be a whole number in 1..{at_most}, got {value!r}"
+        )
     return value
 
 

@@ -25,18 +25,22 @@ from routejax.pools import Part
 PASSED = 127  # `failed` of a row that no rule rejects by itself (`pools.Verdicts`)
 
 
+# Names of a row, and what rules say of it.
+_NAMES = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("prompt_id", pa.string(), nullable=False),
+        pa.field("group", pa.string(), nullable=False),
+        pa.field("row", pa.int64(), nullable=False),
+        pa.field("failed", pa.int8(), nullable=False),
+    ]
+)
+
+
 def schema(width: int) -> pa.Schema:
     """Columns of a part: names of the row, what rules say of it, its features."""
-    return pa.schema(
-        [
-            pa.field("id", pa.string(), nullable=False),
-            pa.field("prompt_id", pa.string(), nullable=False),
-            pa.field("group", pa.string(), nullable=False),
-            pa.field("row", pa.int64(), nullable=False),
-            pa.field("failed", pa.int8(), nullable=False),
-            pa.field("features", pa.list_(pa.float32(), width), nullable=False),
-        ]
-    )
+    kind = pa.list_(pa.float32(), width)
+    return _NAMES.append(pa.field("features", kind, nullable=False))
 
 
 def part_files(job: Job, part: Part) -> dict[str, bytes]:
@@ -46,8 +50,8 @@ def part_files(job: Job, part: Part) -> dict[str, bytes]:
         UserError: damage in the input file.
     """
     width = len(job.of.features)
-    tables, unreadable = [], []
-    total = {"all": moments.no_sums(width), "eligible": moments.no_sums(width)}
+    tables, unreadable = [_NAMES.empty_table()], []
+    blocks: list[np.ndarray] = []
     spans: Counter[str] = Counter()
     keys: dict[str, list[str]] = {}
     for batch in job.pool.read(part, job.reads):
@@ -55,23 +59,22 @@ def part_files(job: Job, part: Part) -> dict[str, bytes]:
         if not batch.rows.num_rows:
             continue
         verdicts = pools.judge(batch.rows, job.rules)
-        values = fingerprints.features(batch.rows, job.family, job.engine)
-        total["all"] += exact_sums(values)
-        total["eligible"] += exact_sums(values[verdicts.failed == PASSED])
+        blocks.append(fingerprints.features(batch.rows, job.family, job.engine))
         spans.update(batch.rows["span"].to_pylist())
         for name, found in verdicts.keys.items():
             keys.setdefault(name, []).extend(map(_text, found))
-        tables.append(_rows(batch.rows, verdicts.failed, values))
-    rows = _parquet(tables, width)
+        tables.append(_rows(batch.rows, verdicts.failed))
+    names, values = pa.concat_tables(tables), _joined(blocks, width)
+    rows = _parquet(names, values)
     facts = {
         "part": part.number,
         "file": part.path,
         "sha256": workdir.sha256(rows),
-        "rows": sum(len(table) for table in tables),
+        "rows": len(names),
         "spans": dict(sorted(spans.items())),
         "unreadable": unreadable,
         "keys": keys,
-        "sums": {over: _as_json(found) for over, found in total.items()},
+        "sums": {over: _as_json(found) for over, found in _sums(names, values)},
     }
     text = json.dumps(facts, separators=(",", ":"))
     return {"parquet": rows, "json": text.encode()}
@@ -113,18 +116,41 @@ def _text(key: bytes) -> str:
     return base64.b64encode(key).decode()
 
 
-def _rows(batch: pa.RecordBatch, failed: np.ndarray, values: np.ndarray) -> pa.Table:
-    width = values.shape[1]
-    found = pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), width)
+def _sums(
+    names: pa.Table, values: Float[np.ndarray, "N D"]
+) -> tuple[tuple[str, moments.Sums], ...]:
+    """The exact sums of all rows, and of the eligible ones.
+
+    Once for a part: sums are thousands of integers of Python's, and to make and add
+    those of every batch holds up the other threads. Of the eligible rows and the others
+    the fewer are summed.
+    """
+    total, passed = exact_sums(values), names["failed"].to_numpy() == PASSED
+    if 2 * np.count_nonzero(passed) <= len(passed):
+        return ("all", total), ("eligible", exact_sums(values[passed]))
+    return ("all", total), ("eligible", total - exact_sums(values[~passed]))
+
+
+def _joined(blocks: list[np.ndarray], width: int) -> Float[np.ndarray, "N D"]:
+    """The rows of all blocks, in memory that Arrow uses again for the next part."""
+    rows = sum(map(len, blocks))
+    room = pa.allocate_buffer(rows * width * np.dtype(np.float32).itemsize)
+    values = np.frombuffer(room, np.float32).reshape(rows, width)
+    return np.concatenate(blocks, out=values) if blocks else values
+
+
+def _rows(batch: pa.RecordBatch, failed: np.ndarray) -> pa.Table:
     columns = [batch[name] for name in ("id", "prompt_id", "group", "row")]
-    arrays = [*columns, pa.array(failed), found]
-    return pa.Table.from_arrays(arrays, schema=schema(width))
+    return pa.Table.from_arrays([*columns, pa.array(failed)], schema=_NAMES)
 
 
-def _parquet(tables: list[pa.Table], width: int) -> bytes:
+def _parquet(names: pa.Table, values: Float[np.ndarray, "N D"]) -> bytes:
     """All rows as one row group; features plain and not compressed, as they are noise
     to a compressor and are read more often than written."""
-    table = pa.concat_tables([schema(width).empty_table(), *tables])
+    width = values.shape[1]
+    found = pa.FixedSizeListArray.from_arrays(pa.array(values.reshape(-1)), width)
+    columns = [*names.columns, pa.chunked_array([found])]
+    table = pa.Table.from_arrays(columns, schema=schema(width))
     out = io.BytesIO()
     names = [name for name in table.schema.names if name != "features"]
     compression = dict.fromkeys(names, "zstd") | {"features.list.element": "none"}

@@ -19,7 +19,7 @@ from routejax import fingerprints
 from routejax.errors import UserError
 from routejax.features import folder
 from routejax.features.claim import claim
-from routejax.features.job import Job, at_least_one
+from routejax.features.job import MOST_THREADS, Job, at_least_one
 from routejax.features.part import part_files
 from routejax.pools import Part
 from routejax.progress import Stage, track
@@ -38,7 +38,7 @@ def run_shard(
         UserError: the folder is another job's or cannot be written; this shard is being
             made by another process; the input is damaged; fewer than one thread.
     """
-    at_least_one("threads", threads)
+    at_least_one("threads", threads, at_most=MOST_THREADS)
     claim(root, job)
     number, of = shard
     mine = parts_of(job.parts, shard)

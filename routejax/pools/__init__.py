@@ -18,6 +18,7 @@ from routejax.pools.eligibility import (
     rejection_counts,
     unreadable_rows,
 )
+from routejax.pools.files import state_of
 from routejax.pools.hashing import pool_sha256
 from routejax.pools.layouts import LAYOUTS
 from routejax.pools.opened import Part, Pool, open_pool
@@ -45,6 +46,7 @@ __all__ = [
     "read_pool",
     "rejected_rows",
     "rejection_counts",
+    "state_of",
     "unreadable_rows",
     "write_pool",
 ]

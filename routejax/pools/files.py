@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -59,7 +60,8 @@ class Index(NamedTuple):
 
 
 def find_files(paths: str | Path | Sequence[str | Path]) -> tuple[str, ...]:
-    """The files that paths, folders (with all below them) and globs name, sorted.
+    """The files that paths, folders (with all below them) and globs name, sorted, each
+    once, by whatever paths it is reached.
 
     Raises:
         UserError: no path; one that is not there; a folder or glob without a pool file.
@@ -67,7 +69,12 @@ def find_files(paths: str | Path | Sequence[str | Path]) -> tuple[str, ...]:
     listed = [paths] if isinstance(paths, str | Path) else list(paths)
     if not listed:
         raise UserError("no pool was named; name files, folders or globs")
-    return tuple(sorted({str(file) for path in listed for file in _expand(str(path))}))
+    try:
+        found = sorted({str(file) for path in listed for file in _expand(str(path))})
+    except (OSError, RuntimeError) as error:
+        raise UserError(f"the pool's paths cannot be followed: {error}") from error
+    one_name = {str(Path(file).resolve()): file for file in reversed(found)}
+    return tuple(sorted(one_name.values()))
 
 
 def kind_of(path: str) -> str:
@@ -76,10 +83,17 @@ def kind_of(path: str) -> str:
     Raises:
         UserError: an empty file; one that is not what its name says.
     """
-    with Path(path).open("rb") as file:
-        head = file.read(8)
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(8)
+    except OSError as error:
+        raise UserError(
+            f"pool file {path} cannot be read ({error.strerror}); check permissions"
+        ) from error
     if not head:
         raise UserError(f"pool file {path} is empty (0 bytes); write it again")
+    if head.startswith(b"PARE"):
+        raise UserError(f"pool file {path} is encrypted; write it without encryption")
     kind = next((k for m, k in _MAGIC.items() if head.startswith(m)), "jsonl")
     promised = _PROMISED.get(Path(path).suffix, "")
     if not kind.startswith(promised):
@@ -88,6 +102,22 @@ def kind_of(path: str) -> str:
             "copy it again or rename it"
         )
     return kind
+
+
+def state_of(path: str) -> tuple[int, int]:
+    """Size of a file in bytes, and when it was changed in nanoseconds.
+
+    Raises:
+        UserError: it is not there any more, or may not be looked at.
+    """
+    try:
+        stat = Path(path).stat()
+    except OSError as error:
+        raise UserError(
+            f"pool file {path} cannot be read ({error.strerror}); bring it back and "
+            "run the same command again"
+        ) from error
+    return stat.st_size, stat.st_mtime_ns
 
 
 def _expand(path: str) -> list[Path]:
@@ -101,7 +131,8 @@ def _expand(path: str) -> list[Path]:
         found = [p for p in matches if p.is_file()]
         found += [file for p in matches if p.is_dir() for file in _below(p)]
     else:
-        raise UserError(f"pool file {path} does not exist; check the path")
+        what = "is no regular file" if os.path.lexists(here) else "does not exist"
+        raise UserError(f"pool file {path} {what}; name local files, folders or globs")
     if not found:
         raise UserError(
             f"there is no pool file at {path}; in folders these are taken: "

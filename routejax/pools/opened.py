@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from routejax.errors import UserError
 from routejax.pools import canonical, lines, tables
-from routejax.pools.files import Index, find_files, kind_of
+from routejax.pools.files import Index, find_files, kind_of, state_of
 from routejax.pools.layouts import LAYOUTS
 from routejax.pools.reading import Source, columns_of, read_lines, read_table
 from routejax.pools.recognition import AUTO, check_named, choose
@@ -135,13 +135,14 @@ def open_pool(
 
 
 def _source(path: str, layout: str, columns: Mapping[str, str] | None) -> Source:
+    state = state_of(path)  # before anything is read, so that no change is missed
     kind = kind_of(path)
     found = KINDS[kind].index(path)
     chosen = choose(found.names, layout, columns, path)
     if found.schema is not None and chosen == LAYOUTS["canonical"]:
         canonical.check_types(found.schema, path)
     per_row = layout == AUTO and found.schema is None
-    return Source(kind, found, chosen, per_row)
+    return Source(kind, found, chosen, per_row, state)
 
 
 class _Place(NamedTuple):
@@ -160,7 +161,12 @@ def _chunks(
     source: Source, part: Part, columns: tuple[str, ...]
 ) -> Iterator[tuple[int, Any]]:
     """(first row, chunk) over a part: record batches, or lists of lines."""
-    key = (source.index.path, Path(source.index.path).stat().st_mtime_ns, columns)
+    if state_of(part.path) != source.state:
+        raise UserError(
+            f"pool file {part.path} was changed after it was looked over; let it be "
+            "finished and run the same command again"
+        )
+    key = (part.path, source.state, columns)
     place = getattr(_stopped, "place", None)
     _stopped.place = None  # a reader that is given up half-way leaves nothing behind
     if place and place.key == key and place.row == part.first:
@@ -172,7 +178,10 @@ def _chunks(
     while row < end:
         chunk = rest if rest is not None else next(chunks, None)
         if chunk is None:
-            raise UserError(f"pool file {part.path} ends at row {row}; it was changed")
+            raise UserError(
+                f"pool file {part.path} ends at row {row}; it was changed, run the "
+                "same command again"
+            )
         taken = _fitting(chunk, end - row)
         rest = _behind(chunk, taken)
         yield row, _slice(chunk, taken)

@@ -18,6 +18,9 @@ from routejax.pools.stream import Batch, Unreadable, as_batch
 from routejax.pools.turns import BadRow, parse
 from routejax.pools.values import identity, look
 
+LONGEST = 32_000_000  # bytes of a row, so that a few bad ones cannot fill the memory
+_TOO_LONG = ("too_long", f"longer than {LONGEST // 1_000_000} MB")
+
 
 @dataclasses.dataclass(frozen=True)
 class Source:
@@ -28,12 +31,14 @@ class Source:
         index: its rows and columns.
         layout: where its fields lie.
         per_row: whether rows that lack the layout's columns may have another one.
+        state: size and time of change of the file before it was looked over.
     """
 
     kind: str
     index: Index
     layout: Layout
     per_row: bool = False
+    state: tuple[int, int] = (0, 0)
 
     @property
     def is_canonical(self) -> bool:
@@ -61,6 +66,8 @@ def read_table(
 ) -> Batch:
     """Rows of a typed file; `first` is the number of the first one in its file."""
     unread = {}
+    if batch.nbytes > LONGEST:  # a batch of several rows is never that large
+        return _assemble([[_too_long(batch)]], first, source, schema)
     if source.is_canonical:
         clean = canonical.read_clean(batch, first, schema)
         if clean is not None:
@@ -70,7 +77,7 @@ def read_table(
     read: list[list[Solution | Unread]] = []
     for row in _dicts(batch):
         bad = isinstance(row, Unread)
-        read.append([row] if bad else solutions({**unread, **row}, source.layout))
+        read.append([row] if bad else _read({**unread, **row}, source.layout))
     return _assemble(read, first, source, schema)
 
 
@@ -84,21 +91,37 @@ def read_lines(
 
 def _solutions_of(line: bytes, source: Source) -> list[Solution | Unread]:
     """What a line holds; if the file's layout does not fit it, by one that does."""
+    if len(line) > LONGEST:
+        return [Unread(None, *_TOO_LONG)]
     try:
         row = parse(line)
     except BadRow as error:
         return [Unread(None, error.rule, error.reason)]
     if not isinstance(row, dict) or fits(source.layout, row):
-        return solutions(row, source.layout)
+        return _read(row, source.layout)
     if source.per_row:
         row = unwrapped(row)
     if fits(source.layout, row):
-        return solutions(row, source.layout)
+        return _read(row, source.layout)
     key = recognise(row) if source.per_row else None
     if key is None:
         name, _ = look(row, COMMON["id"], identity)
         return [Unread(name, "layout", f"no layout has the columns {', '.join(row)}")]
-    return solutions(row, LAYOUTS[key])
+    return _read(row, LAYOUTS[key])
+
+
+def _read(row: Any, layout: Layout) -> list[Solution | Unread]:
+    """What a row holds, unless it is nested deeper than Python can follow."""
+    try:
+        return solutions(row, layout)
+    except RecursionError:
+        return [Unread(None, "json", "values are nested too deep")]
+
+
+def _too_long(batch: pa.RecordBatch) -> Unread:
+    """The one row of a batch that is too long to be read."""
+    named = "id" in batch.schema.names and pa.types.is_string(batch["id"].type)
+    return Unread(batch["id"][0].as_py() if named else None, *_TOO_LONG)
 
 
 def _dicts(batch: pa.RecordBatch) -> list[Any]:

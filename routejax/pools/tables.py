@@ -6,8 +6,10 @@ decoded and passed over, so readers should go through a large row group in order
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +22,7 @@ from routejax.pools.poolfile import check_envelope
 # Of one batch. What is made of it stays in the cache, and its memory is used again for
 # the next; batches of 16 MB took a third more time, for fresh pages.
 _ROWS, _BYTES = 4096, 1 << 22
+_END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 _IDS = ("id", "prompt_id")  # made from content where they are missing
 _READ_AHEAD = 1 << 20  # bytes of a column; all of it would be as large as a row group
 
@@ -75,8 +78,21 @@ def index_arrow_file(path: str) -> Index:
 
 
 def index_arrow_stream(path: str) -> Index:
-    """Rows, columns and batches of an Arrow stream; only its headers are read."""
-    return _index_arrow(path, _stream_batches)
+    """Rows, columns and batches of an Arrow stream; only its headers are read.
+
+    Raises:
+        UserError: damage; no mark at the end, without which nobody can tell whether
+            batches are missing.
+    """
+    found = _index_arrow(path, _stream_batches)
+    with Path(path).open("rb") as file:
+        file.seek(-min(8, Path(path).stat().st_size), os.SEEK_END)
+        if file.read() != _END_OF_STREAM:
+            raise UserError(
+                f"pool file {path} is an Arrow stream without its end, which may be "
+                "cut off; write it again and close the writer"
+            )
+    return found
 
 
 def stream_arrow_file(

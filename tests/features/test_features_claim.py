@@ -1,6 +1,7 @@
 """A folder belongs to one job: its settings, and the content of its input."""
 
 import os
+from pathlib import Path
 
 import pytest
 from features_pools import job_over, row, write_rows
@@ -83,8 +84,18 @@ def test_input_is_hashed_again_only_if_it_may_have_changed(pool, tmp_path, monke
     assert features.is_claimed(root, job)
     assert hashed == [pool]
     os.utime(pool, ns=(1, 1))  # copied back, say
-    assert features.claim(root, job) == inputs
+    assert features.claim(root, job_over([pool])) == inputs
     assert hashed == [pool, pool]
+
+
+def test_a_file_that_grows_after_it_was_looked_over(pool, tmp_path):
+    """Its rows would be hashed, and never be read."""
+    job = job_over([pool])
+    with Path(pool).open("ab") as file:
+        file.write(b"{}")
+    with pytest.raises(UserError, match="was changed after it was looked over"):
+        features.claim(tmp_path / "run", job)
+    assert not (tmp_path / "run/job.json").exists()
 
 
 def test_a_folder_of_nobody_is_not_claimed_and_stays_so(pool, tmp_path):

@@ -265,7 +265,7 @@ def test_a_file_that_shrinks_is_noticed(tmp_path):
     WRITERS["jsonl"](path, PLAIN)
     pool = open_pool(path)
     WRITERS["jsonl"](path, PLAIN[:30])
-    with pytest.raises(UserError, match="ends at row 30; it was changed"):
+    with pytest.raises(UserError, match="was changed after it was looked over"):
         list(pool.read(pool.parts()[0]))
 
 
