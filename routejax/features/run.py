@@ -44,7 +44,7 @@ def run_shard(
     mine = parts_of(job.parts, shard)
     with folder.locked(root / f".lock-{number}-of-{of}", wait=False):
         todo = [part for part in mine if not folder.is_done(root, part)]
-        if note := fingerprints.slow(job.family):
+        if note := fingerprints.slow(job.family, job.engine):
             console.print(note, highlight=False)
         name = "fingerprint" if of == 1 else f"fingerprint {number}/{of}"
         rows, ready = (sum(part.rows for part in ps) for ps in (mine, todo))

@@ -53,8 +53,12 @@ def choose(family: str, engine: str, size: int) -> str:
     return engine
 
 
-def slow(family: str) -> str:
-    """What to say where the reference must do the work of kernels, or nothing."""
+def slow(family: str, engine: str) -> str:
+    """What to say where a run takes longer than a user would think, or nothing: the
+    reference does the work of kernels, or the kernels have to be compiled first."""
+    if engine == "arrays":
+        room = importlib.import_module("routejax.fingerprints.engine")
+        return "" if room.is_compiled() else "compiling kernels, once: about a minute"
     if family in _KERNELS and not has_numba():
         return (
             "numba is not installed: fingerprints come from the plain-Python "

@@ -45,10 +45,16 @@ def _compiled() -> str:
     return str(beside / name)
 
 
-config.CACHE_DIR = _compiled()  # type: ignore[attr-defined]
+def is_compiled() -> bool:
+    """Whether kernels of these sources have been kept."""
+    return next(_KEPT.rglob("*.nbi"), None) is not None
+
+
+_KEPT = Path(_compiled())
+config.CACHE_DIR = str(_KEPT)  # type: ignore[attr-defined]
 try:
     from routejax.fingerprints.engine import front, sums
 finally:
     config.CACHE_DIR = _before  # type: ignore[attr-defined]
 
-__all__ = ["front", "sums"]
+__all__ = ["front", "is_compiled", "sums"]

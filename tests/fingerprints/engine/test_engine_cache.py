@@ -128,3 +128,18 @@ def test_a_users_own_folder_is_theirs(folder, tmp_path, monkeypatch):
 
 def test_other_kernels_of_the_process_keep_their_folder():
     assert "kernels-" not in numba.config.CACHE_DIR
+
+
+def test_it_is_known_whether_kernels_are_compiled(tmp_path):
+    small(tmp_path)
+    script = (
+        "from routejax.fingerprints import engine\n"
+        "print(engine.is_compiled(), engine.front.outer(), engine.is_compiled())"
+    )
+    env = {name: v for name, v in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    env["PYTHONPATH"] = str(tmp_path)
+    run = [sys.executable, "-c", script]
+    said = [
+        subprocess.check_output(run, env=env, cwd=tmp_path, text=True) for _ in "ab"
+    ]
+    assert said == ["False 1 True\n", "True 1 True\n"]
