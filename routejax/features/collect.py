@@ -170,7 +170,8 @@ def _require_eligible(job: Job, root: Path, tally: _Tally) -> None:
         raise UserError(
             f"none of {job.pool.rows:,} rows is eligible (rejected: {said}); "
             f"{root / 'rejected.parquet'} has the reason of each. Mend the pool, or "
-            f"choose another testbed than {job.testbed!r} and another --workdir"
+            "choose other rules than those of --config.fingerprint.testbed="
+            f"{job.testbed} with another --workdir"
         )
 
 

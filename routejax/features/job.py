@@ -10,7 +10,7 @@ from typing import Any
 from routejax import fingerprints, pools
 from routejax.errors import UserError
 from routejax.fingerprints import Family, engines
-from routejax.pools import Part, Pool
+from routejax.pools import Index, Part, Pool
 
 MOMENTS_OVER = ("all", "eligible")
 MOST_ROWS = 65_536  # of a part, whose features are held as a whole
@@ -105,7 +105,7 @@ def open_job(
     placed = {field: name for field, name in (columns or {}).items() if name}
     engines.choose(family, engine, 0)  # a mistake is said before files are opened
     pool = pools.open_pool(listed, layout, placed)
-    size = sum(Path(source.index.path).stat().st_size for source in pool.sources)
+    size = sum(_text_bytes(source.index) for source in pool.sources)
     return Job(
         family,
         testbed,
@@ -131,6 +131,11 @@ def at_least_one(field: str, value: Any, *, at_most: int) -> int:
             f"{field} must be a whole number in 1..{at_most}, got {value!r}"
         )
     return value
+
+
+def _text_bytes(found: Index) -> int:
+    """About how much text a file holds: not compressed, where the file knows it."""
+    return max(Path(found.path).stat().st_size, found.rows * found.row_bytes)
 
 
 def _check(field: str, value: str, known: Iterable[str]) -> None:

@@ -17,13 +17,15 @@ from routejax.features.folder import PARTS
 
 
 def read_features(
-    root: Path, *, eligible_only: bool = True
+    root: Path | str, *, eligible_only: bool = True
 ) -> Iterator[tuple[list[str], Float[np.ndarray, "B D"]]]:
-    """(ids, features) of each part of a finished folder, in the order of the pool.
+    """(ids, features) of each part of a finished folder, in the order of the pool; of
+    the eligible rows, or of all.
 
     Raises:
         UserError: the folder is not finished, or a part has changed since.
     """
+    root = Path(root)
     if not (root / "manifest.json").exists():
         raise UserError(
             f"{root} has no manifest.json; finish routejax.fingerprint first"

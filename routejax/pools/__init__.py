@@ -18,7 +18,7 @@ from routejax.pools.eligibility import (
     rejection_counts,
     unreadable_rows,
 )
-from routejax.pools.files import state_of
+from routejax.pools.files import Index, state_of
 from routejax.pools.hashing import pool_sha256
 from routejax.pools.layouts import LAYOUTS
 from routejax.pools.opened import Part, Pool, open_pool
@@ -33,6 +33,7 @@ __all__ = [
     "STREAM_SCHEMA",
     "TESTBEDS",
     "Batch",
+    "Index",
     "Memory",
     "Part",
     "Pool",
