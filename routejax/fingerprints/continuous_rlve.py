@@ -14,7 +14,7 @@ a real trace can have 185,000 characters. Positions are shares of the steps.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import log, log1p, sqrt
 
@@ -160,6 +160,14 @@ def _selected(types: Sequence[str]) -> list[float]:
     return [weights[pair] / max(leaving[pair[0]], 1) for pair in SELECTED]
 
 
+def _in_order(values: Iterable[float]) -> float:
+    """Their sum, rounded at every step; `sum` rounds otherwise from Python 3.12 on."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
 def _step_lengths(lengths: Sequence[int], characters: int) -> list[float]:
     """Percentiles are values of the sorted lengths: the ⌈q·n⌉-th of n."""
     steps, total = len(lengths), sum(lengths)
@@ -167,7 +175,7 @@ def _step_lengths(lengths: Sequence[int], characters: int) -> list[float]:
     early = [n for place, n in enumerate(lengths) if 3 * place < steps]
     late = [n for place, n in enumerate(lengths) if 3 * place >= 2 * steps]
     spread = steps * sum(n * n for n in lengths) - total * total
-    entropy = log(total) - sum(n * log(n) for n in lengths) / total
+    entropy = log(total) - _in_order(n * log(n) for n in lengths) / total
     return [
         log1p(total),
         log1p(total / steps),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import os
 from collections.abc import Callable
 
 import numpy as np
@@ -21,7 +22,11 @@ ENGINES = ("auto", "arrays", "reference")
 _SMALL = 4 << 20  # bytes of text below which compiling costs more than it saves
 
 # Families with kernels: name → function of `engine.front`.
-_KERNELS = {"corpus": "corpus_features", "dolci": "dolci_features"}
+_KERNELS = {
+    "corpus": "corpus_features",
+    "dolci": "dolci_features",
+    "rlve": "rlve_features",
+}
 
 
 @functools.cache
@@ -57,8 +62,15 @@ def slow(family: str, engine: str) -> str:
     """What to say where a run takes longer than a user would think, or nothing: the
     reference does the work of kernels, or the kernels have to be compiled first."""
     if engine == "arrays":
+        if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+            return (
+                "NUMBA_DISABLE_JIT is set: kernels run as plain Python, which is many "
+                "times slower than the reference; unset it"
+            )
         room = importlib.import_module("routejax.fingerprints.engine")
-        return "" if room.is_compiled() else "compiling kernels, once: about a minute"
+        module = "rlve" if family == "rlve" else "corpus"
+        kept = room.is_compiled(module)
+        return "" if kept else "compiling kernels, once: about a minute"
     if family in _KERNELS and not has_numba():
         return (
             "numba is not installed: fingerprints come from the plain-Python "

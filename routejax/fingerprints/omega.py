@@ -162,8 +162,10 @@ def _path(types: Sequence[str], pairs: Sequence[tuple[str, str]]) -> list[float]
 
 def _entropy(counts: Sequence[int]) -> float:
     """Entropy to base e of counts; 0 for none."""
-    total = sum(counts)
-    return sum(n / total * log(total / n) for n in counts)
+    total, entropy = sum(counts), 0.0
+    for n in counts:  # `sum` rounds floats otherwise from Python 3.12 on
+        entropy += n / total * log(total / n)
+    return entropy
 
 
 def _switches(types: Sequence[str]) -> bool:

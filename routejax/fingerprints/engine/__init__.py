@@ -45,9 +45,9 @@ def _compiled() -> str:
     return str(beside / name)
 
 
-def is_compiled() -> bool:
-    """Whether kernels of these sources have been kept."""
-    return next(_KEPT.rglob("*.nbi"), None) is not None
+def is_compiled(module: str) -> bool:
+    """Whether kernels that this module of the room defines have been kept."""
+    return next(_KEPT.rglob(f"{module}.*.nbi"), None) is not None
 
 
 _KEPT = Path(_compiled())

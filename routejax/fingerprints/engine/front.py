@@ -9,12 +9,13 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Int64, UInt8
 
-from routejax.fingerprints.engine import blocks, corpus
+from routejax.fingerprints.engine import blocks, corpus, rlve
 
 _SPARE = 1.25  # room is made a little larger than asked for, so that it serves longer
 _BYTES_PER_STEP = 8
@@ -24,42 +25,45 @@ Texts = tuple[UInt8[np.ndarray, "bytes"], Int64[np.ndarray, "rows+1"]]
 
 
 @functools.cache
-def _rules() -> corpus.Rules:
-    return corpus.rules()
+def _rules(family: Any) -> corpus.Rules | rlve.Rules:
+    return family.rules()
 
 
 def corpus_features(
     prompts: pa.Array, reasonings: pa.Array, answers: pa.Array
 ) -> Float[np.ndarray, "N 1738"]:
     """The features of the `corpus` family, a row per text; no text is null."""
-    return _features((prompts, reasonings, answers), 1738)
+    columns = tuple(texts(column) for column in (prompts, reasonings, answers))
+    return _features(corpus, columns, columns[1], 1738)
 
 
 def dolci_features(reasonings: pa.Array) -> Float[np.ndarray, "N 631"]:
     """The features of the `dolci` family, a row per text; no text is null."""
-    return _features((reasonings, reasonings, reasonings), 631)
+    column = texts(reasonings)
+    return _features(corpus, (column, column, column), column, 631)
+
+
+def rlve_features(reasonings: pa.Array) -> Float[np.ndarray, "N 1373"]:
+    """The features of the `rlve` family, a row per text; no text is null."""
+    column = texts(reasonings)
+    return _features(rlve, (column,), column, 1373)
 
 
 def _features(
-    columns: tuple[pa.Array, pa.Array, pa.Array], width: int
+    family: Any, columns: tuple[Texts, ...], reasonings: Texts, width: int
 ) -> Float[np.ndarray, "N D"]:
-    prompts, reasonings, answers = (texts(column) for column in columns)
-    others = (prompts, answers) if width > 631 else ()
+    """The features from a module of kernels, which takes the `columns` by groups."""
     offsets = reasonings[1]
     out = np.zeros((len(offsets) - 1, width), np.float32)
-    rules = _rules()
-    for first, last in groups(offsets, corpus.GROUP):
-        longest = max((_longest(o[first : last + 1]) for _, o in others), default=0)
+    rules = _rules(family)
+    for first, last in groups(offsets, family.GROUP):
+        longest = max(_longest(o[first : last + 1]) for _, o in columns)
         size = max(int(offsets[last] - offsets[first]) + last - first, longest)
         size += blocks.WIDTH  # blocks are read and written whole
         events = 0
         while True:
-            room = _room(size, last - first, events)
-            events = int(
-                corpus.group(
-                    prompts, reasonings, answers, first, last, rules, room, out
-                )
-            )
+            room = _room(family, size, last - first, events)
+            events = int(family.group(*columns, first, last, rules, room, out))
             if not events:
                 break
     return out
@@ -118,9 +122,10 @@ def _longest(offsets: Int64[np.ndarray, "rows+1"]) -> int:
     return int(np.diff(offsets).max(initial=0))
 
 
-def _room(size: int, rows: int, events: int) -> corpus.Room:
-    """This thread's arrays, made anew if they are too short."""
-    have = getattr(_threads, "room", None)
+def _room(family: Any, size: int, rows: int, events: int) -> corpus.Room | rlve.Room:
+    """This thread's arrays for a family, made anew if they are too short."""
+    rooms = _threads.__dict__.setdefault("rooms", {})
+    have = rooms.get(family)
     events = max(events, size // _BYTES_PER_STEP)
     if have is not None:
         enough = len(have.text) >= size and len(have.bounds) > rows
@@ -128,7 +133,7 @@ def _room(size: int, rows: int, events: int) -> corpus.Room:
             return have
         size, rows = max(size, len(have.text)), max(rows, len(have.bounds))
         events = max(events, len(have.group))
-    _threads.room = corpus.room(
+    rooms[family] = family.room(
         int(size * _SPARE) + 64, int(rows * _SPARE) + 1, int(events * _SPARE) + 64
     )
-    return _threads.room
+    return rooms[family]

@@ -14,7 +14,6 @@ from routejax.fingerprints.topology import PATHS, SHAPE, TIER_SUMMARIES
 
 _SUMMARIES, _SHAPE = len(TIER_SUMMARIES), len(SHAPE)
 assert (_SUMMARIES, _SHAPE, PATHS) == (6, 12, 40)
-T = 10  # types
 
 
 class Hashes(NamedTuple):
@@ -78,7 +77,7 @@ def path_hashes(kinds, n, nodes, h):
                 blocks.copy(spelled, first + k, line, to + k)
             length = to + behind - first
             for k in range(to >> 6, length >> 6):
-                _next_chain(h.chain, k, line)
+                next_chain(h.chain, k, line)
             sha256.add(h.digests, h.lanes, labels, h.chain[length >> 6], line, length)
             labels += 1
             first = behind
@@ -86,7 +85,7 @@ def path_hashes(kinds, n, nodes, h):
 
 
 @kernel
-def _next_chain(chain, k, line):
+def next_chain(chain, k, line):
     """chain[k + 1], from the one before and the block that ends there."""
     for word in range(8):
         chain[k + 1, word] = chain[k, word]
@@ -95,16 +94,17 @@ def _next_chain(chain, k, line):
 
 @kernel
 def topology(n, nodes, cursor, h, out):
-    """Writes the 3T² + 3T + 3(T + 6) + 40 + 12 features to `out`; n > 0.
+    """Writes the 3T² + 3T + 3(T + 6) + 40 + 12 features of T types to `out`; n > 0.
 
     The first digests of `h`, one per leaf, are those of the paths.
     """
-    moves, shares = 3 * T * T, 3 * T
+    types = nodes.edge_of.size
+    moves, shares = 3 * types * types, 3 * types
     at = moves + shares
     _moves(nodes.hangs, nodes.edge_of, out[:moves], out[moves:at])
     for tier in range(3):
-        _tier(n, nodes, tier, out[at : at + T + 6])
-        at += T + 6
+        _tier(n, nodes, tier, out[at : at + types + 6])
+        at += types + 6
     paths, leaves = out[at : at + PATHS], nodes.sums[walk.LEAVES]
     for k in range(leaves):
         paths[np.int64(h.digests.number[k] % np.uint64(PATHS))] += 1
@@ -117,19 +117,22 @@ def topology(n, nodes, cursor, h, out):
 def _moves(hangs, edge_of, moves, shares):
     """Per edge type and parent type the shares of the children's types; per parent
     type the shares of the types of edges."""
-    for kind in range(T):
-        row = hangs[walk.WIDE * kind : walk.WIDE * kind + T]
+    types = edge_of.size
+    for kind in range(types):
+        row = hangs[walk.WIDE * kind : walk.WIDE * kind + types]
         whole = 0
-        for k in range(T):
+        for k in range(types):
             whole += row[k]
+        if whole == 0:
+            continue
         for edge in range(3):
             total = 0
-            for k in range(T):
+            for k in range(types):
                 total += row[k] * (edge_of[k] == edge)
             if total:
                 shares[3 * kind + edge] = np.float32(total / whole)
-                to = (T * edge + kind) * T
-                for k in range(T):
+                to = (types * edge + kind) * types
+                for k in range(types):
                     times = row[k] * (edge_of[k] == edge)
                     moves[to + k] = np.float32(times / total)
 
@@ -137,20 +140,20 @@ def _moves(hangs, edge_of, moves, shares):
 @kernel
 def _tier(n, nodes, tier, out):
     """Of a third of the depth range: types, and six summaries."""
-    counts, types = nodes.tiers[tier], nodes.kinds[walk.IN_SHALLOW + tier]
-    size = counts[0]
+    counts, found = nodes.tiers[tier], nodes.kinds[walk.IN_SHALLOW + tier]
+    types, size = nodes.edge_of.size, counts[0]
     if size == 0:
         return
     total = 0.0
-    for k in range(T):
-        if types[k]:
-            share = types[k] / size
+    for k in range(types):
+        if found[k]:
+            share = found[k] / size
             out[k] = np.float32(share)
             total += share * log(share)
-    out[T] = np.float32(size / n)
+    out[types] = np.float32(size / n)
     for k in range(1, 5):
-        out[T + k] = np.float32(counts[k] / size)
-    out[T + 5] = np.float32(abs(total) / log(T))
+        out[types + k] = np.float32(counts[k] / size)
+    out[types + 5] = np.float32(abs(total) / log(types))
 
 
 @kernel

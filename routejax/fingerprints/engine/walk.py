@@ -24,7 +24,7 @@ ORDINARY, EXPLORES, VERIFIES, BACKTRACKS, CLOSES = range(5)
 SHALLOW, MIDDLE, DEEP, LEAF, FORK, EXPLORED, BACKTRACKED, BELOW = (
     1 << bit for bit in range(8)
 )
-WIDE = 16  # columns of a table with a column per type; a type is below 10
+WIDE = 32  # columns of a table with a column per type
 NO_STEP = 255  # what `Nodes.step` holds behind the last step
 
 # Columns of `Nodes.sums`.
@@ -43,7 +43,8 @@ class Nodes(NamedTuple):
     type: steps, those in the last third, first place (n for none), last place (-1),
     the sum of places, and steps in each third of the depth range. `tiers` counts nodes,
     leaves, forks, and nodes entered by either edge in each third. `sums` are counts of
-    the whole tree; `width` is room to count the nodes of each depth.
+    the whole tree; `width` is room to count the nodes of each depth. `edge_of` is the
+    edge by which a type hangs: it has an entry per type of the family.
     """
 
     parent: Int32[np.ndarray, "capacity"]
@@ -52,15 +53,17 @@ class Nodes(NamedTuple):
     form: UInt8[np.ndarray, "capacity+64"]
     step: UInt8[np.ndarray, "capacity+128"]
     width: Int32[np.ndarray, "capacity"]
-    follows: Int32[np.ndarray, "10*16"]
-    hangs: Int32[np.ndarray, "10*16"]
-    kinds: Int64[np.ndarray, "8 16"]
+    follows: Int32[np.ndarray, "types*32"]
+    hangs: Int32[np.ndarray, "types*32"]
+    kinds: Int64[np.ndarray, "8 32"]
     tiers: Int64[np.ndarray, "3 5"]
     sums: Int64[np.ndarray, "14"]
-    edge_of: Int32[np.ndarray, "10"]
+    edge_of: Int32[np.ndarray, "types"]
 
 
-def room(capacity: int) -> Nodes:
+def room(capacity: int, types: int = 10) -> Nodes:
+    """Room for trees of at most `capacity` nodes of so many types."""
+    assert types <= WIDE
     return Nodes(
         np.empty(capacity, np.int32),
         np.empty(capacity, np.int32),
@@ -68,12 +71,12 @@ def room(capacity: int) -> Nodes:
         np.empty(capacity + 64, np.uint8),
         np.empty(capacity + 128, np.uint8),
         np.empty(capacity, np.int32),
-        np.empty(10 * WIDE, np.int32),
-        np.empty(10 * WIDE, np.int32),
+        np.empty(types * WIDE, np.int32),
+        np.empty(types * WIDE, np.int32),
         np.empty((8, WIDE), np.int64),
         np.empty((3, 5), np.int64),
         np.empty(14, np.int64),
-        np.empty(10, np.int32),
+        np.empty(types, np.int32),
     )
 
 
@@ -104,7 +107,7 @@ def grow(kinds, n, role_of, nodes):
     hangs[:] = 0
     places = nodes.kinds[PLACES]
     places[:] = 0
-    for k in range(10):
+    for k in range(nodes.edge_of.size):
         role = role_of[k]
         nodes.edge_of[k] = EXPLORATION * (role == EXPLORES) + (role == BACKTRACKS)
     cursor, point = np.int64(0), np.int64(-1)
@@ -169,7 +172,7 @@ def measure(n, nodes):
     sums[DEEPEST], sums[MOST] = deepest, most
     sums[DEPTHS], sums[LEAF_DEPTHS] = depth_sum, leaf_depths
     sums[WIDEST] = _widest(n, depths, nodes.width, levels)
-    _count_kinds(n, nodes.step, form, nodes.kinds)
+    _count_kinds(n, nodes.edge_of.size, nodes.step, form, nodes.kinds)
     _count_forms(n, form, nodes.tiers, sums)
 
 
@@ -189,7 +192,7 @@ _shallow, _middle = blocks.mask_with(SHALLOW), blocks.mask_with(MIDDLE)
 _deep, _leaf, _fork = (blocks.mask_with(bit) for bit in (DEEP, LEAF, FORK))
 _explored, _backtracked = blocks.mask_with(EXPLORED), blocks.mask_with(BACKTRACKED)
 _below = blocks.mask_with(BELOW)
-_ALIKE = np.repeat(np.arange(10, dtype=np.uint8), blocks.WIDTH)
+_ALIKE = np.repeat(np.arange(WIDE, dtype=np.uint8), blocks.WIDTH)
 
 
 @inlined
@@ -198,9 +201,9 @@ def ones(mask):
 
 
 @kernel
-def _count_kinds(n, step, form, kinds):
+def _count_kinds(n, types, step, form, kinds):
     """All rows of `kinds` but the sum of places."""
-    for k in range(10):
+    for k in range(types):
         kinds[COUNT, k] = kinds[LATE, k] = 0
         kinds[FIRST, k], kinds[LAST, k] = n, -1
         kinds[IN_SHALLOW, k] = kinds[IN_MIDDLE, k] = kinds[IN_DEEP, k] = 0
@@ -208,7 +211,7 @@ def _count_kinds(n, step, form, kinds):
     for at in range(0, n, blocks.WIDTH):
         late = ~blocks.below(max(late_from - at, 0))
         shallow, deep = _shallow(form, at), _deep(form, at)
-        for k in range(10):
+        for k in range(types):
             here = ~blocks.unlike(step, at, _ALIKE, blocks.WIDTH * k)
             count, above = ones(here), ones(here & shallow)
             below = ones(here & deep)

@@ -31,15 +31,18 @@ def conversations(path: Path, every: int) -> pa.RecordBatch:
 
 def agree(batch: pa.RecordBatch) -> int:
     """How many rows have steps; rows that differ are named."""
-    got = features(batch, "corpus", "arrays")
-    wanted = features(batch, "corpus", "reference")
-    rows, columns = np.nonzero(got.view(np.uint32) != wanted.view(np.uint32))
-    names = [feature_names("corpus")[k] for k in columns[:5]]
-    assert not rows.size, (rows[:5], names)
-    assert engine.front.dolci_features(batch["reasoning"]).tobytes() == (
-        wanted[:, :631].tobytes()
-    )
-    return int(wanted.any(axis=1).sum())
+    steps = 0
+    for family in ("corpus", "rlve"):
+        got = features(batch, family, "arrays")
+        wanted = features(batch, family, "reference")
+        rows, columns = np.nonzero(got.view(np.uint32) != wanted.view(np.uint32))
+        names = [feature_names(family)[k] for k in columns[:5]]
+        assert not rows.size, (family, rows[:5], names)
+        steps = int(wanted.any(axis=1).sum())
+        if family == "corpus":
+            dolci = engine.front.dolci_features(batch["reasoning"])
+            assert dolci.tobytes() == wanted[:, :631].tobytes()
+    return steps
 
 
 @pytest.mark.skipif(not FILES, reason="the real traces are absent")
