@@ -15,3 +15,14 @@ Letters in array shapes, the same everywhere:
 """
 
 __version__ = "0.1.0"
+
+import sys
+
+if sys.argv[:1] == [
+    "-m"
+]:  # `python -m routejax.train` and its like look for their file
+    # Imported here for entries alone: their own imports take seconds.
+    from routejax import interrupt, streams
+
+    streams.fill()
+    interrupt.leave_at_once()

@@ -16,6 +16,7 @@ where fields lie. Exit status as for every entry (`routejax.program`).
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import re
 import shlex
@@ -27,7 +28,7 @@ from typing import Any
 from absl import flags
 from rich.console import Console
 
-from routejax import features, fingerprints
+from routejax import features, fingerprints, pools
 from routejax.errors import UserError
 from routejax.features import Job
 from routejax.program import run_program
@@ -48,17 +49,17 @@ def main(config: dict[str, Any], root: Path) -> None:
             "configs/openthoughts3.py or another of its kind (README)"
         )
     pool, settings = config["pool"], config["fingerprint"]
-    if _HTML.value is not None and _EXPLAIN.value is None:
-        raise UserError("--html is the page of one trace; name it with --explain=ID")
+    require_page(_HTML.value, _EXPLAIN.value)
     if _FEATURES.value:
         return list_features(settings["family"])
     shard = parse_shard(config["shard"])
     threads = features.at_least_one(
         "threads", config["threads"], at_most=features.MOST_THREADS
     )
-    pool = pool | {"paths": [path for path in pool["paths"].split(",") if path]}
+    pool = pool | {"paths": parse_paths(pool["paths"])}
     require_apart(pool["paths"], root)
     job = features.open_job(**pool, **settings)
+    say_repeated(job, console)
     if _EXPLAIN.value is not None:
         return explain(job, root, _EXPLAIN.value, console)
     if config["beam"]["runner"]:
@@ -94,6 +95,7 @@ def make_with_beam(
     settings: dict[str, Any], root: Path, *, runner: str, options: str
 ) -> None:
     """All parts, made by the workers of a Beam pipeline."""
+    logging.getLogger().addFilter(_of_use)  # its import has a word on others
     try:
         beam = importlib.import_module("routejax.features.beam")
     except ModuleNotFoundError as error:
@@ -101,11 +103,17 @@ def make_with_beam(
             "beam.runner needs Apache Beam, which is not installed; "
             'pip install "routejax[beam]", or leave the runner empty'
         ) from error
+    finally:
+        logging.getLogger().removeFilter(_of_use)
     try:
         listed = shlex.split(options)
     except ValueError as error:
         raise UserError(f"beam.options {options!r} cannot be read: {error}") from error
     beam.run(settings, root, runner=runner, options=listed)
+
+
+def _of_use(record: logging.LogRecord) -> bool:
+    return "apitools not found" not in record.getMessage()
 
 
 def explain(job: Job, root: Path, name: str, console: Console) -> None:
@@ -128,19 +136,49 @@ def list_features(family: str) -> None:
         print(f"{name}\t{meaning}")
 
 
+def parse_paths(text: str) -> list[str]:
+    """The paths that commas separate; a text that is a path itself is one, commas and
+    all."""
+    if os.path.exists(os.path.expanduser(text)):  # noqa: PTH110, PTH111 - never raise
+        return [text]
+    return [path.strip() for path in text.split(",") if path.strip()]
+
+
 def require_apart(paths: Sequence[str], root: Path) -> None:
-    """The run's folder is none of those the pool is read from, where it would be found.
+    """The pool's folders and globs name no file of the run, which would be taken for a
+    part of the pool the next time.
 
     Raises:
-        UserError: it is.
+        UserError: one does.
     """
-    here = root.resolve()
-    for path in map(Path, paths):
-        if path.is_dir() and here.is_relative_to(path.resolve()):
+    for file in features.examples(root):
+        if path := pools.naming(paths, file):
             raise UserError(
                 f"the folder of the run, {root}, lies in the pool's folder {path}; "
                 "choose another --workdir"
             )
+
+
+def require_page(page: str | None, name: str | None) -> None:
+    """Raises: UserError, where the page of --html cannot be one."""
+    if page is not None and name is None:
+        raise UserError("--html is the page of one trace; name it with --explain=ID")
+    if page is not None and (not page or Path(page).is_dir()):
+        raise UserError(
+            f"--html must be the name of a file, such as page.html; got {page!r}"
+        )
+
+
+def say_repeated(job: Job, console: Console) -> None:
+    """Says which paths of the pool lead to a file that another one names."""
+    repeated = job.pool.repeated
+    if repeated:
+        more = f" and {len(repeated) - 1:,} more" if len(repeated) > 1 else ""
+        console.print(
+            f"left out, as the same file is named already: {min(repeated)}{more}",
+            highlight=False,
+            markup=False,
+        )
 
 
 def parse_shard(text: str) -> tuple[int, int]:

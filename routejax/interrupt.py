@@ -1,11 +1,13 @@
 """SIGTERM and Ctrl-C: stop at once where work is atomic, else after the step.
 
 A stage that only writes its result at the end may be left anywhere. A training loop
-first finishes and saves its step; it holds the signal back meanwhile.
+first finishes and saves its step; it holds the signal back meanwhile. While an entry is
+still being imported, which takes seconds, there is nothing to save.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +22,26 @@ class Interrupted(BaseException):
 class _Signals:
     held = False
     came: str | None = None
+
+
+def stopped(name: str) -> str:
+    """What to say when a signal of this name has ended the work."""
+    return (
+        f"routejax: stopped by {name}; everything finished is saved, run the same "
+        "command to go on"
+    )
+
+
+def leave_at_once() -> None:
+    """Makes SIGTERM and SIGINT end the process with a line, until `install`."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _leave)
+
+
+def _leave(number: int, frame: object) -> None:
+    del frame
+    os.write(2, f"{stopped(signal.Signals(number).name)}\n".encode())
+    os._exit(EXIT_CODE)
 
 
 def install() -> None:

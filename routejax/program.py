@@ -1,17 +1,16 @@
 """What every entry does around its work: flags, the config, mistakes, signals.
 
 Exit status: 0 done; 2 something to mend, said on the last line; 75 asked to stop
-(SIGTERM, Ctrl-C) with everything finished saved, run the same command again; 141
-where the reader of the output has gone.
+(SIGTERM, Ctrl-C) with everything finished saved, run the same command again. Who reads
+the output may go before the end (`| head`): that ends no work.
 """
 
 from __future__ import annotations
 
-import errno
 import logging
-import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from absl import app, flags
 from absl import logging as absl_logging
 from ml_collections import ConfigDict, config_flags
 
-from routejax import interrupt
+from routejax import interrupt, streams
 from routejax.errors import UserError
 
 CONFIG = config_flags.DEFINE_config_file("config", None, lock_config=True)
@@ -65,13 +64,16 @@ def parse(argv: list[str]) -> list[str]:
     _let_recipes_import(_config_path(argv))
     try:
         left = flags.FLAGS(argv)
-        if CONFIG.value is None:
+        config: Any = CONFIG.value
+        if config is None:
             raise UserError("--config must name a recipe; there are some in configs/")
-        CONFIG.value.keys()  # a file that was not found fails only when it is read
+        config.keys()  # a file that was not found fails only when it is read
         return left
     except UserError:
         raise
-    except (flags.Error, AttributeError, KeyError, TypeError, OSError) as error:
+    except SystemExit as ended:  # absl has printed its help, for which it exits with 1
+        raise SystemExit(0) from ended
+    except Exception as error:  # a recipe is a program, and may raise anything
         raise UserError(_mistake(argv, error)) from error
 
 
@@ -81,24 +83,42 @@ def _mistake(argv: list[str], error: BaseException) -> str:
     while below := below.__cause__ or below.__context__:
         if isinstance(below, UserError) and "\n" not in str(below):
             return str(below)  # what a config file says about its own variant
-    path = _config_path(argv)
-    if path and "get_config" in str(error):
-        file, _, variant = path.partition(":")
-        has = f"has no variant {variant!r}" if variant else "is no recipe"
-        return f"{file} {has}; recipes are the files of configs/ with a get_config"
-    if isinstance(error, OSError):
-        where = f"in {Path.cwd()}" if error.errno == errno.ENOENT else error.strerror
-        return (
-            f"no config file {path!r} {where}; the recipes are in configs/ of the "
-            "clone: go there, or name the whole path"
-        )
-    overrides = [a.lstrip("-").partition("=")[0] for a in argv[1:]]
     parser = config_flags.config_flags.ConfigFileFlagParser("config")
-    config = parser.parse(path)
+    path = _config_path(argv)
+    try:
+        config: Any = parser.parse(path)
+        config.keys()
+    except Exception as wrong:
+        return _bad_recipe(path, wrong)
+    overrides = [a.lstrip("-").partition("=")[0] for a in argv[1:]]
     for name in overrides:
         if name.startswith("config.") and (unknown := _unknown(config, name)):
             return unknown
-    return str(error).splitlines()[0]
+    said = str(error).splitlines()[0]
+    whole = "invalid literal for int" in said
+    return f"{said}; a whole number is wanted, such as 1000" if whole else said
+
+
+def _bad_recipe(path: str, error: Exception) -> str:
+    """Why a recipe cannot be read, in one line."""
+    file, _, variant = path.partition(":")
+    if "get_config" in str(error):
+        has = f"has no variant {variant!r}" if variant else "is no recipe"
+        return f"{file} {has}; recipes are the files of configs/ with a get_config"
+    try:
+        with Path(file).open("rb"):
+            pass
+    except PermissionError as denied:
+        return f"config file {file!r} cannot be read ({denied.strerror})"
+    except OSError:
+        return (
+            f"no config file {path!r} in {Path.cwd()}; the recipes are in configs/ of "
+            "the clone: go there, or name the whole path"
+        )
+    while error.__cause__ and isinstance(error.__cause__, Exception):
+        error = error.__cause__
+    said = " ".join(str(error).split())
+    return f"config file {file!r} cannot be read: {type(error).__name__}: {said}"
 
 
 def _is_config(arg: str) -> bool:
@@ -148,24 +168,25 @@ def run_program(work: Work, default: str | None = None) -> int:
         quieten()
         config = plain(CONFIG.value)
         work(config, Path(WORKDIR.value or Path("runs") / config["name"]))
+        sys.stdout.flush()
 
-    try:
-        interrupt.install()
-        app.run(main, _with_default(sys.argv, default), flags_parser=parse)
-    except UserError as error:
-        print(f"routejax: {error}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # who reads the output has enough of it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
-    except interrupt.Interrupted as signal:
-        print(
-            f"routejax: stopped by {signal}; everything finished is saved, "
-            "run the same command to go on",
-            file=sys.stderr,
-        )
-        return interrupt.EXIT_CODE
+    with streams.kept():
+        try:
+            interrupt.install()
+            app.run(main, _with_default(sys.argv, default), flags_parser=parse)
+        except UserError as error:
+            _say(f"routejax: {error}")
+            return 2
+        except interrupt.Interrupted as signal:
+            _say(interrupt.stopped(str(signal)))
+            return interrupt.EXIT_CODE
     return 0
+
+
+def _say(line: str) -> None:
+    """Prints the last line of the run; nobody can be told if that fails."""
+    with suppress(UserError):
+        print(line, file=sys.stderr, flush=True)
 
 
 def _with_default(argv: list[str], default: str | None) -> list[str]:

@@ -21,6 +21,7 @@ from rich.progress import (
 )
 
 HEARTBEAT_S = 15.0
+_NARROW = 60  # columns of a terminal in which a bar would be nothing but dots
 
 
 class Stage:
@@ -32,7 +33,7 @@ class Stage:
         self._began = self._spoke = time.monotonic()
         self._warm: tuple[float, int] | None = None  # when the first units were done
         self._bar: Progress | None = None
-        if console.is_terminal:
+        if console.is_terminal and console.width >= _NARROW:
             self._bar = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(bar_width=24),

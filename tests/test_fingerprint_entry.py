@@ -1,24 +1,16 @@
 """`python -m routejax.fingerprint`: what it prints, and every mistake in one line."""
 
-import functools
 import importlib
-import importlib.util
-import os
-import random
 import re
 import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 from absl import flags
 from features_pools import hashes, row, write_pool, write_rows
+from fingerprint_runs import DOLCI, ROOT, over
 
-ROOT = Path(__file__).parent.parent
-DOLCI = "--config=configs/dolci.py"
 CORPORA = ("openthoughts3", "intellect3", "nemotron_cascade2", "dolci")
 POOLS = ("rlve_pool", "omega", "sokoban", "single_teacher")
 
@@ -71,16 +63,6 @@ def forget():
     for name in ("config", "explain", "html"):
         flags.FLAGS[name].value = None
     flags.FLAGS["features"].value = False
-
-
-def over(paths, *more):
-    """Flags of a job with the rules of a released corpus and small parts."""
-    return (
-        f"--config.pool.paths={','.join(paths)}",
-        "--config.fingerprint.testbed=openthoughts3",
-        "--config.fingerprint.rows_per_part=4",
-        *more,
-    )
 
 
 def test_a_whole_run_says_what_came_out(paths, command, tmp_path):
@@ -172,11 +154,11 @@ MISTAKES = {
     "threads x": (["POOL", "--config.threads=x"], "config.threads.*x"),
     "rows_per_part": (
         ["POOL", "--config.fingerprint.rows_per_part=0"],
-        r"rows_per_part must be a whole number in 1\.\.65536, got 0",
+        r"rows_per_part must be a whole number in 1\.\.16384, got 0",
     ),
     "too many rows": (
         ["POOL", "--config.fingerprint.rows_per_part=99999999"],
-        r"rows_per_part must be a whole number in 1\.\.65536",
+        r"rows_per_part must be a whole number in 1\.\.16384",
     ),
     "threads": (["POOL", "--config.threads=1000"], r"in 1\.\.256, got 1000"),
     "shard in other digits": (["POOL", "--config.shard=²/²"], "shard must be K/N"),
@@ -196,10 +178,20 @@ MISTAKES = {
         ["--config=configs/openthoughts3.py:small"],
         "openthoughts3.py has no variant 'small'",
     ),
-    "no user": (["--config.pool.paths=~nosuchuser/x"], "paths cannot be followed"),
+    "no user": (
+        ["--config.pool.paths=~nosuchuser/x"],
+        "~nosuchuser/x: Could not determine home dir.*; name the",
+    ),
     "no regular file": (["--config.pool.paths=/dev/null"], "is no regular file"),
     "unknown field": (["POOL", "--config.shards=1/2"], "'shards' among: beam, "),
     "html": (["POOL", "--html=page.html"], "name it with --explain=ID"),
+    "no page": (
+        ["POOL", "--explain=t1", "--html="],
+        "--html must be the name of a file",
+    ),
+    "page in a folder": (["POOL", "--explain=t1", "--html=."], "name of a file.* '.'"),
+    "address": (["--config.pool.paths=gs://b/x.parquet"], "is an address, but only"),
+    "id that is not UTF-8": (["POOL", "--explain=\udcff"], "the id must be UTF-8"),
     "no such id": (
         ["POOL", "--explain=t00041"],
         "no trace of the pool has the id 't00041'; the nearest are 't0041', 't0004', ",
@@ -221,6 +213,35 @@ def test_a_mistake_is_one_line_and_leaves_nothing(what, paths, command, tmp_path
     assert re.search(said, err[-1])
     assert len(err) == 1
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("pool", ["{}", "{}/**", "{}/*", "{}/*/*.parquet"])
+def test_a_folder_inside_of_the_pool_is_refused(pool, command, tmp_path):
+    """Its tables would be taken for a part of the pool the next time."""
+    write_rows(tmp_path / "a.parquet", [row(1)])
+    for _ in range(2):
+        status, _, err = command(*over([pool.format(tmp_path)]))
+        assert status == 2
+        assert "lies in the pool's folder" in err[0]
+        assert "choose another --workdir" in err[0]
+        assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_beside_the_pool_is_none_of_it(command, tmp_path):
+    path = write_rows(tmp_path / "a.parquet", [row(1)])
+    for given in (path, f"{tmp_path}/*.parquet"):
+        assert command(*over([given]), workdir=tmp_path / "a b")[0] == 0
+
+
+def test_a_file_with_a_comma_and_one_named_twice(command, tmp_path):
+    path = write_rows(tmp_path / "a, b.parquet", [row(1)])
+    assert command(*over([path]))[0] == 0
+    plain = write_rows(tmp_path / "c.parquet", [row(2)])
+    given = f"{plain}, {tmp_path}/../{tmp_path.name}/c.parquet"
+    status, out, _ = command(*over([given]), workdir=tmp_path / "two")
+    assert status == 0
+    assert out[0].startswith("left out, as the same file is named already: ")
+    assert out[-2].startswith("1 traces of 1 rows")
 
 
 def test_the_folder_of_another_job(paths, command):
@@ -251,23 +272,6 @@ def test_beam_that_is_not_installed(paths, command, monkeypatch):
     ]
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(
-    importlib.util.find_spec("apache_beam") is None,
-    reason="Apache Beam is not installed (extra `beam`)",
-)
-def test_beam_from_the_command_line(paths, command, tmp_path):
-    beam, one = tmp_path / "beam", tmp_path / "one"
-    status, out, err = end(start(beam, paths, "--config.beam.runner=DirectRunner"))
-    assert status == 0, err
-    assert command(*over(paths), workdir=one)[0] == 0
-    assert hashes(beam) == hashes(one)
-    assert out.splitlines()[0].startswith("60 traces of 61 rows, 57 eligible")
-    status, _, err = end(start(tmp_path / "no", paths, "--config.beam.runner=Nobody"))
-    assert status == 2
-    assert "beam.runner 'Nobody' cannot be used" in err.splitlines()[-1]
-
-
 def test_a_trace_is_explained_with_and_without_its_pool(paths, command, tmp_path):
     page = tmp_path / "page.html"
     status, out, _ = command(*over(paths), "--explain=t0010", f"--html={page}")
@@ -280,6 +284,11 @@ def test_a_trace_is_explained_with_and_without_its_pool(paths, command, tmp_path
     assert status == 0
     assert len(more) > 10
     assert more != out[:-1]
+
+
+def test_what_is_printed_of_a_trace_says_whether_it_is_eligible(paths, command):
+    _, out, _ = command(*over(paths), "--explain=t0003")
+    assert out[2].startswith("not eligible: non_empty, ")
 
 
 def test_features_are_listed_with_their_definitions(command):
@@ -308,84 +317,13 @@ def test_a_shard_is_read_as_it_is_written(entry):
     assert entry.parse_shard("1/1") == (1, 1)
 
 
-def start(root, paths, *more):
-    flags_ = (DOLCI, f"--workdir={root}", *over(paths), *more)
-    return subprocess.Popen(
-        [sys.executable, "-m", "routejax.fingerprint", *flags_],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+def test_what_only_a_look_at_one_trace_needs_is_not_loaded():
+    """Report and scipy take longer to import than everything else."""
+    program = (
+        "import sys, routejax.fingerprint\n"
+        "heavy = ('scipy', 'jax', 'numba', 'apache_beam', 'routejax.report')\n"
+        "print([name for name in heavy if name in sys.modules])"
     )
-
-
-@functools.cache
-def many(folder):
-    """A pool of 600 rows in 150 parts."""
-    files = [folder / "a.parquet", folder / "b.jsonl"]
-    for first, file in zip((0, 300), files, strict=True):
-        write_rows(file, [row(n) for n in range(first, first + 300)], group=50)
-    return [str(file) for file in files]
-
-
-def end(process):
-    """Status, stdout and stderr once it has ended."""
-    out, err = process.communicate()
-    return process.returncode, out, err
-
-
-def finished_parts(root):
-    return len([*root.glob("parts/*.json")])
-
-
-def wait_for_parts(root, more, process):
-    """Until so many parts are finished by the process, or it has ended."""
-    wanted = finished_parts(root) + more
-    while process.poll() is None and finished_parts(root) < wanted:
-        time.sleep(0.001)
-
-
-def left_over(root):
-    return [p for p in (root / "parts").iterdir() if p.name.startswith(".")]
-
-
-@pytest.mark.slow
-def test_killed_ten_times_at_random_moments(tmp_path):
-    """While it works, from its first part on; once each as it begins and collects."""
-    paths, root, whole = many(tmp_path), tmp_path / "killed", tmp_path / "whole"
-    assert end(start(whole, paths))[0] == 0
-    times = [p.stat().st_mtime for p in whole.glob("parts/*.json")]
-    work_s = max(times) - min(times)
-    rng, hits = random.Random(20260924), 0
-    for more in (0, *[1] * 8, 150):
-        process = start(root, paths)
-        wait_for_parts(root, min(more, 150 - finished_parts(root)), process)
-        time.sleep(rng.uniform(0, 0.1 * work_s))
-        before = finished_parts(root)
-        process.kill()
-        hits += end(process)[0] == -signal.SIGKILL and 0 < before < 150
-    assert hits >= 4, "most kills came before or after the work"
-    assert end(start(root, paths))[0] == 0
-    assert hashes(root) == hashes(whole)
-    assert left_over(root) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_asked_to_stop_it_says_how_to_go_on(number, tmp_path):
-    paths, root = many(tmp_path), tmp_path / "run"
-    process = start(root, paths)
-    wait_for_parts(root, 5, process)
-    process.send_signal(number)
-    status, out, err = end(process)
-    assert status == 75
-    assert "stopped" in out
-    assert err == (
-        f"routejax: stopped by {number.name}; everything finished is saved, "
-        "run the same command to go on\n"
-    )
-    assert 5 <= finished_parts(root) < 150
-    assert end(start(root, paths))[0] == 0
-    assert pq.read_table(root / "rows.parquet").num_rows == 600
-    assert left_over(root) == []
+    line = [sys.executable, "-c", program]
+    said = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "[]"

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -72,3 +73,33 @@ def test_the_exit_code_asks_for_another_try():
     )
     ended = subprocess.run([sys.executable, "-c", code], check=False)
     assert ended.returncode == os.EX_TEMPFAIL == 75
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_an_entry_that_is_still_imported_ends_with_a_line(number):
+    """Its libraries take seconds; until then there would be a traceback, or no word."""
+    root = Path(__file__).parent.parent
+    process = subprocess.Popen(
+        [sys.executable, "-m", "routejax.fingerprint"],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root), "PYTHONVERBOSE": "1"},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    said = []
+    with process:
+        for line in process.stderr:
+            said.append(line)
+            if line.startswith("import 'absl"):  # the first of many libraries
+                process.send_signal(number)
+                break
+        said += process.stderr.readlines()
+    assert process.returncode == interrupt.EXIT_CODE
+    assert interrupt.stopped(number.name) + "\n" in said
+    assert not any("Traceback" in line for line in said)
+
+
+def test_a_library_is_imported_without_handlers():
+    code = "import signal; b = signal.getsignal(2); import routejax; "
+    code += "assert signal.getsignal(2) is b"
+    subprocess.run([sys.executable, "-c", code], check=True)

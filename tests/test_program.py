@@ -24,6 +24,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:the load_module:DeprecationWarni
 def call(tmp_path, monkeypatch, capsys):
     """Runs work with flags: what came of it, what work was given, lines of stderr."""
     (tmp_path / "toy.py").write_text(CONFIG)
+    for name, text in (("wrong", "def"), ("fails", "1 / 0")):
+        (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.chdir(tmp_path)
     handlers = {n: signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGINT)}
 
@@ -86,6 +88,10 @@ MISTAKES = {
     "unknown field": (["--config.m=1"], "there is no 'm' among: n, name, names, text"),
     "another type": (["--config.n=many"], "flag --config.n=many: "),
     "no such file": (["--config=none.py"], "no config file 'none.py'"),
+    "no variants": (["--config=toy.py:foo"], "toy.py has no variant 'foo'; recipes"),
+    "not Python": (["--config=wrong.py"], "wrong.py' cannot be read: SyntaxError"),
+    "fails": (["--config=fails.py"], "fails.py' cannot be read: ZeroDivisionError: di"),
+    "a fraction": (["--config.n=1e9"], "'1e9'; a whole number is wanted, such as 1000"),
 }
 
 
@@ -104,6 +110,33 @@ def test_a_recipe_must_be_named_where_there_is_no_default(call):
         2,
         ["routejax: --config must name a recipe; there are some in configs/"],
     )
+
+
+def test_fields_without_a_recipe(call):
+    status, _, err = call("--config.n=3", default=None)
+    assert (status, len(err)) == (2, 1)
+    assert "--config must name a recipe" in err[0]
+
+
+def test_a_recipe_that_may_not_be_read(call, monkeypatch):
+    def shut(path, *given, **named):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("builtins.open", shut)
+    monkeypatch.setattr("io.open", shut)
+    said = program._bad_recipe("toy.py", ValueError("cannot load"))
+    assert said == "config file 'toy.py' cannot be read (Permission denied)"
+
+
+def test_a_file_that_is_no_recipe():
+    missing = AttributeError("module 'm' has no attribute 'get_config'")
+    said = program._bad_recipe("base.py", missing)
+    assert said.startswith("base.py is no recipe; recipes are the files of configs/")
+
+
+def test_help_is_no_mistake(call, capsys):
+    status, given, err = call("--help")
+    assert (status, given, err) == (0, [], [])
 
 
 def test_how_work_can_end(call):

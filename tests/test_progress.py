@@ -20,6 +20,14 @@ def console(terminal=False):
     return Console(file=io.StringIO(), force_terminal=terminal, width=100)
 
 
+def test_a_narrow_terminal_has_lines_instead_of_a_bar(clock):
+    out = Console(file=io.StringIO(), force_terminal=True, width=20)
+    with progress.track(out, "sft", 2, "steps") as stage:
+        clock[0] += 16
+        stage.update(1)
+    assert out.file.getvalue().startswith("sft: 1/2  16.0 \ns/step  16 s\n")
+
+
 def lines(out):
     return out.file.getvalue().splitlines()
 

@@ -14,6 +14,7 @@ read_features: what was made, part by part
 
 from routejax.features.claim import claim, is_claimed
 from routejax.features.collect import collect, missing
+from routejax.features.folder import examples
 from routejax.features.job import MOST_THREADS, Job, at_least_one, open_job
 from routejax.features.part import part_files
 from routejax.features.run import run_shard
@@ -25,6 +26,7 @@ __all__ = [
     "at_least_one",
     "claim",
     "collect",
+    "examples",
     "is_claimed",
     "missing",
     "open_job",

@@ -6,6 +6,7 @@ and time of change, so that the other shards, and a run that goes on, only look.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -51,11 +52,8 @@ def is_claimed(root: Path, job: Job) -> bool:
 def _look(root: Path, job: Job) -> dict[str, dict[str, Any]]:
     """Size, time and hash of each input file, hashed anew where it may have changed."""
     if (root / _JOB).exists():
-        _require_equal(
-            root, _without_hashes(workdir.read_json(root / _JOB)), _plain(job)
-        )
-    path = root / _SEEN
-    known = workdir.read_json(path) if path.exists() else {}
+        _require_equal(root, _without_hashes(_claimed(root)), _plain(job))
+    known = _seen(root)
     return {
         source.index.path: _entry(
             source.index.path, source.state, known.get(source.index.path, {})
@@ -64,17 +62,37 @@ def _look(root: Path, job: Job) -> dict[str, dict[str, Any]]:
     }
 
 
+def _claimed(root: Path) -> dict[str, Any]:
+    """What `job.json` says.
+
+    Raises:
+        UserError: it is not as it was written.
+    """
+    inputs = workdir.read_json(root / _JOB)
+    if not isinstance(inputs, dict) or not isinstance(inputs.get("files"), dict):
+        raise UserError(
+            f"{root / _JOB} is not as it was written, so nobody can tell whose parts "
+            "are beside it; choose another --workdir, or delete this one"
+        )
+    return inputs
+
+
+def _seen(root: Path) -> dict[str, Any]:
+    """What is remembered of input files; nothing where that is damaged."""
+    try:
+        known = json.loads((root / _SEEN).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    entries = known.items() if isinstance(known, dict) else ()
+    return {file: entry for file, entry in entries if isinstance(entry, dict)}
+
+
 def _entry(file: str, state: tuple[int, int], known: dict[str, Any]) -> dict[str, Any]:
     now = {"bytes": state[0], "changed_ns": state[1]}
-    if all(known.get(key) == value for key, value in now.items()):
-        return known
-    found = now | {"sha256": folder.file_sha256(file)}
-    if pools.state_of(file) != state:
-        raise UserError(
-            f"pool file {file} was changed after it was looked over; let it be "
-            "finished and run the same command again"
-        )
-    return found
+    if "sha256" not in known or known | now != known:
+        known = now | {"sha256": folder.file_sha256(file)}
+    pools.require_state(file, state)
+    return known
 
 
 def _plain(job: Job) -> dict[str, Any]:
@@ -92,7 +110,7 @@ def _require_same(
     hashes = {file: entry["sha256"] for file, entry in seen.items()}
     inputs = workdir.as_json(job.settings() | {"files": hashes})
     if (root / _JOB).exists():
-        _require_equal(root, workdir.read_json(root / _JOB), inputs)
+        _require_equal(root, _claimed(root), inputs)
     return inputs
 
 

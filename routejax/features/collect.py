@@ -167,8 +167,11 @@ def _require_eligible(job: Job, root: Path, tally: _Tally) -> None:
     solutions = sum(tally.spans.values())
     said = ", ".join(f"{n:,} {rule}" for rule, n in tally.rejected.most_common())
     if solutions == sum(tally.rejected[rule] for rule in rules_of(job)):
+        others = tally.rejected.total() - solutions
+        rows, traces = job.pool.rows, solutions + others
+        several = f"{traces:,} traces of " if traces != rows else ""
         raise UserError(
-            f"none of {job.pool.rows:,} rows is eligible (rejected: {said}); "
+            f"none of {several}{rows:,} rows is eligible (rejected: {said}); "
             f"{root / 'rejected.parquet'} has the reason of each. Mend the pool, or "
             "choose other rules than those of --config.fingerprint.testbed="
             f"{job.testbed} with another --workdir"

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
 import socket
 import threading
@@ -36,7 +37,27 @@ def part_path(root: Path, part: Part, kind: str) -> Path:
 
 
 def is_done(root: Path, part: Part) -> bool:
-    return all(part_path(root, part, kind).exists() for kind in ("parquet", "json"))
+    """Whether the part's files are there, made of the rows that the part has now.
+
+    Only what the JSON says is looked at; `collect` looks at the rows themselves.
+    """
+    if not part_path(root, part, "parquet").exists():
+        return False
+    try:
+        facts = json.loads(part_path(root, part, "json").read_bytes())
+        made = facts["part"], facts["file"]
+        entries = facts["rows"] + len(facts["unreadable"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False  # not there, or not as it was written: it is made anew
+    # a row may hold several solutions, but it is there at least once
+    return made == (part.number, part.path) and entries >= part.rows
+
+
+def examples(root: Path) -> tuple[Path, ...]:
+    """Files of every kind that a job writes in places where a pool could have some."""
+    names = ("rows.parquet", "rejected.parquet", "moments.parquet")
+    part = Part(0, "", 0, 0)
+    return (*(root / name for name in names), part_path(root, part, "parquet"))
 
 
 def make(root: Path) -> None:

@@ -13,7 +13,8 @@ from routejax.fingerprints import Family, engines
 from routejax.pools import Index, Part, Pool
 
 MOMENTS_OVER = ("all", "eligible")
-MOST_ROWS = 65_536  # of a part, whose features are held as a whole
+# Of a part, whose features are held as a whole, and several times while it is written.
+MOST_ROWS = 16_384
 MOST_THREADS = 256
 
 

@@ -152,8 +152,8 @@ def _parquet(names: pa.Table, values: Float[np.ndarray, "N D"]) -> bytes:
     columns = [*names.columns, pa.chunked_array([found])]
     table = pa.Table.from_arrays(columns, schema=schema(width))
     out = io.BytesIO()
-    names = [name for name in table.schema.names if name != "features"]
-    compression = dict.fromkeys(names, "zstd") | {"features.list.element": "none"}
+    others = [name for name in table.schema.names if name != "features"]
+    compression = dict.fromkeys(others, "zstd") | {"features.list.element": "none"}
     pq.write_table(
         table.combine_chunks(),
         out,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +31,7 @@ def read_features(
             f"{root} has no manifest.json; finish routejax.fingerprint first"
         )
     manifest = workdir.read_json(root / "manifest.json")
-    rows = pq.read_table(root / "rows.parquet", columns=["part", "eligible"])
+    rows = read_table(root / "rows.parquet", ["part", "eligible"])
     eligible = rows["eligible"].to_numpy()
     borders = np.searchsorted(
         rows["part"].to_numpy(), np.arange(len(manifest["parts"]) + 1)
@@ -42,6 +42,21 @@ def read_features(
         table = _read(root / PARTS / f"{name}.parquet", sha256).filter(pa.array(keep))
         values = table["features"].combine_chunks().flatten().to_numpy()
         yield table["id"].to_pylist(), values.reshape(-1, len(manifest["features"]))
+
+
+def read_table(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Columns of one of the tables that `collect` writes, all by default.
+
+    Raises:
+        UserError: it is not as it was written.
+    """
+    try:
+        return pq.read_table(path, columns=list(columns) if columns else None)
+    except (pa.ArrowException, OSError) as error:
+        raise UserError(
+            f"{path} is missing or damaged ({error}); run routejax.fingerprint again "
+            "to make it anew"
+        ) from error
 
 
 def _read(path: Path, sha256: str) -> pa.Table:

@@ -18,10 +18,11 @@ from routejax.pools.eligibility import (
     rejection_counts,
     unreadable_rows,
 )
-from routejax.pools.files import Index, state_of
+from routejax.pools.files import Index, require_state
 from routejax.pools.hashing import pool_sha256
 from routejax.pools.layouts import LAYOUTS
 from routejax.pools.opened import Part, Pool, open_pool
+from routejax.pools.paths import naming
 from routejax.pools.poolfile import read_pool, write_pool
 from routejax.pools.rules import RULES, TESTBEDS
 from routejax.pools.stream import STREAM_SCHEMA, Batch, Unreadable
@@ -42,12 +43,13 @@ __all__ = [
     "columns_for",
     "eligible",
     "judge",
+    "naming",
     "open_pool",
     "pool_sha256",
     "read_pool",
     "rejected_rows",
     "rejection_counts",
-    "state_of",
+    "require_state",
     "unreadable_rows",
     "write_pool",
 ]

@@ -64,7 +64,9 @@ def check_types(schema: pa.Schema, where: str) -> None:
     ]
     if wrong:
         raise UserError(
-            f"{where} is not a pool: it has columns of another type: {', '.join(wrong)}"
+            f"{where} is not a pool: it has columns of another type: "
+            f"{', '.join(wrong)}; write them with that type, or under names that are "
+            "none of a pool's"
         )
 
 

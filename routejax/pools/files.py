@@ -1,10 +1,7 @@
-"""Which files a pool consists of, and what kind each is, told by its first bytes."""
+"""What kind a pool file is, told by its first bytes; what one look over it finds."""
 
 from __future__ import annotations
 
-import glob
-import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,11 +11,8 @@ from jaxtyping import Int64
 
 from routejax.errors import UserError
 
-# Taken from folders; a file that is named is looked into whatever its name.
-SUFFIXES = (
-    *(".parquet", ".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst"),
-    *(".ndjson.gz", ".ndjson.zst", ".arrow", ".ipc", ".feather"),
-)
+LONGEST = 32_000_000  # bytes of a row; longer ones are counted as unreadable
+
 # First bytes → kind; anything else must be lines of JSON.
 _MAGIC = {
     b"PAR1": "parquet",
@@ -59,24 +53,6 @@ class Index(NamedTuple):
     row_bytes: int = 0
 
 
-def find_files(paths: str | Path | Sequence[str | Path]) -> tuple[str, ...]:
-    """The files that paths, folders (with all below them) and globs name, sorted, each
-    once, by whatever paths it is reached.
-
-    Raises:
-        UserError: no path; one that is not there; a folder or glob without a pool file.
-    """
-    listed = [paths] if isinstance(paths, str | Path) else list(paths)
-    if not listed:
-        raise UserError("no pool was named; name files, folders or globs")
-    try:
-        found = sorted({str(file) for path in listed for file in _expand(str(path))})
-    except (OSError, RuntimeError) as error:
-        raise UserError(f"the pool's paths cannot be followed: {error}") from error
-    one_name = {str(Path(file).resolve()): file for file in reversed(found)}
-    return tuple(sorted(one_name.values()))
-
-
 def kind_of(path: str) -> str:
     """The kind of a file, a name among those of `reading.KINDS`.
 
@@ -93,7 +69,9 @@ def kind_of(path: str) -> str:
     if not head:
         raise UserError(f"pool file {path} is empty (0 bytes); write it again")
     if head.startswith(b"PARE"):
-        raise UserError(f"pool file {path} is encrypted; write it without encryption")
+        raise UserError(
+            f"pool file {path} is encrypted; write it again without encryption"
+        )
     kind = next((k for m, k in _MAGIC.items() if head.startswith(m)), "jsonl")
     promised = _PROMISED.get(Path(path).suffix, "")
     if not kind.startswith(promised):
@@ -120,34 +98,14 @@ def state_of(path: str) -> tuple[int, int]:
     return stat.st_size, stat.st_mtime_ns
 
 
-def _expand(path: str) -> list[Path]:
-    here = Path(path).expanduser()
-    if here.is_file():
-        return [here]
-    if here.is_dir():
-        found = _below(here)
-    elif glob.has_magic(path):
-        matches = [Path(p) for p in glob.glob(str(here), recursive=True)]  # noqa: PTH207
-        found = [p for p in matches if p.is_file()]
-        found += [file for p in matches if p.is_dir() for file in _below(p)]
-    else:
-        what = "is no regular file" if os.path.lexists(here) else "does not exist"
-        raise UserError(f"pool file {path} {what}; name local files, folders or globs")
-    if not found:
+def require_state(path: str, state: tuple[int, int]) -> None:
+    """Nothing comes out.
+
+    Raises:
+        UserError: the file is not as it was when it was looked over.
+    """
+    if state_of(path) != state:
         raise UserError(
-            f"there is no pool file at {path}; in folders these are taken: "
-            f"{', '.join('*' + suffix for suffix in SUFFIXES)}"
+            f"pool file {path} was changed after it was looked over; let it be "
+            "finished and run the same command again"
         )
-    return found
-
-
-def _below(folder: Path) -> list[Path]:
-    """Pool files anywhere in a folder, hidden ones left out."""
-    inside = ((file, file.relative_to(folder).parts) for file in folder.rglob("*"))
-    return [
-        file
-        for file, parts in inside
-        if file.name.endswith(SUFFIXES)
-        and file.is_file()
-        and not any(part.startswith(".") for part in parts)
-    ]

@@ -19,10 +19,12 @@ import pyarrow as pa
 
 from routejax.errors import UserError
 from routejax.pools import canonical, lines, tables
-from routejax.pools.files import Index, find_files, kind_of, state_of
+from routejax.pools.files import Index, kind_of, require_state, state_of
 from routejax.pools.layouts import LAYOUTS
+from routejax.pools.paths import find_files
 from routejax.pools.reading import Source, columns_of, read_lines, read_table
 from routejax.pools.recognition import AUTO, check_named, choose
+from routejax.pools.sizes import row_bytes
 from routejax.pools.stream import Batch, schema_of
 
 _BYTES = 1 << 24  # of one batch, about; a single row may be larger
@@ -66,9 +68,13 @@ class Part(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Pool:
-    """Files that were looked over; `sources` are in the order of their paths."""
+    """Files that were looked over; `sources` are in the order of their paths.
+
+    `repeated` are paths that lead to one of the files too, and were left out.
+    """
 
     sources: tuple[Source, ...]
+    repeated: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -127,8 +133,8 @@ def open_pool(
         UserError: what is wrong with a path, a name or a whole file.
     """
     check_named(layout, columns)
-    files = find_files(paths)
-    pool = Pool(tuple(_source(path, layout, columns) for path in files))
+    files, repeated = find_files(paths)
+    pool = Pool(tuple(_source(path, layout, columns) for path in files), repeated)
     if not pool.rows:
         raise UserError(f"{', '.join(files)}: no rows; a pool needs at least one")
     return pool
@@ -161,11 +167,7 @@ def _chunks(
     source: Source, part: Part, columns: tuple[str, ...]
 ) -> Iterator[tuple[int, Any]]:
     """(first row, chunk) over a part: record batches, or lists of lines."""
-    if state_of(part.path) != source.state:
-        raise UserError(
-            f"pool file {part.path} was changed after it was looked over; let it be "
-            "finished and run the same command again"
-        )
+    require_state(part.path, source.state)
     key = (part.path, source.state, columns)
     place = getattr(_stopped, "place", None)
     _stopped.place = None  # a reader that is given up half-way leaves nothing behind
@@ -186,6 +188,7 @@ def _chunks(
         rest = _behind(chunk, taken)
         yield row, _slice(chunk, taken)
         row += taken
+    require_state(part.path, source.state)
     _stopped.place = _Place(key, row, chunks, rest)
 
 
@@ -193,7 +196,7 @@ def _fitting(chunk: Any, rows: int) -> int:
     """How many rows of a chunk to take: at most `rows`, about 16 MB, at least one."""
     taken = min(rows, len(chunk))
     if isinstance(chunk, pa.RecordBatch):
-        while taken > 1 and chunk.slice(0, taken).nbytes > _BYTES:
+        while taken > 1 and row_bytes(chunk.slice(0, taken)) > _BYTES:
             taken = (taken + 1) // 2
     return taken
 

@@ -18,6 +18,8 @@ from routejax.traces import SCHEMA, Trace, to_table
 
 _ROW_GROUP = 8192
 _MAGIC = b"PAR1"
+_ENCRYPTED = b"PARE"
+_SIGNATURE = 28  # bytes behind a footer that is legible though columns are not
 
 
 def write_pool(path: str | Path, rows: Iterable[Trace] | pa.Table) -> None:
@@ -90,6 +92,7 @@ def _read(path: Path) -> pa.Table:
     check_envelope(path)
     try:
         file = pq.ParquetFile(path, page_checksum_verification=True)
+        check_plain(path, file.metadata)
         return file.read()
     except (pa.ArrowException, OSError) as error:
         raise UserError(
@@ -116,6 +119,8 @@ def check_envelope(path: str | Path) -> None:
         tail = file.read(4)
     if not size:
         raise UserError(f"pool file {path} is empty (0 bytes); write it again")
+    if head == _ENCRYPTED:
+        raise _encrypted(path)
     if head != _MAGIC:
         raise UserError(
             f"pool file {path} is not Parquet (it begins with {head!r}); "
@@ -126,3 +131,23 @@ def check_envelope(path: str | Path) -> None:
             f"pool file {path} is cut off after {size} bytes (the end of a Parquet "
             "file is missing); copy or write it again"
         )
+
+
+def check_plain(path: str | Path, meta: pq.FileMetaData) -> None:
+    """Nothing comes out. Arrow ends the process when it is asked about a column that is
+    encrypted, so this comes before; such a file has its footer signed.
+
+    Raises:
+        UserError: columns of the file are encrypted.
+    """
+    with Path(path).open("rb") as file:
+        file.seek(-8, os.SEEK_END)
+        length = int.from_bytes(file.read(4), "little")
+    if length - meta.serialized_size == _SIGNATURE:
+        raise _encrypted(path)
+
+
+def _encrypted(path: str | Path) -> UserError:
+    return UserError(
+        f"pool file {path} is encrypted; write it again without encryption"
+    )

@@ -10,16 +10,17 @@ from typing import Any
 import pyarrow as pa
 
 from routejax.pools import canonical
-from routejax.pools.files import Index
+from routejax.pools.files import LONGEST, Index
 from routejax.pools.layouts import COMMON, LAYOUTS, Layout
 from routejax.pools.recognition import fits, recognise, unwrapped
-from routejax.pools.rows import Solution, Unread, solutions
+from routejax.pools.rows import Solution, Unread, not_read, solutions
+from routejax.pools.sizes import row_bytes
 from routejax.pools.stream import Batch, Unreadable, as_batch
 from routejax.pools.turns import BadRow, parse
 from routejax.pools.values import identity, look
 
-LONGEST = 32_000_000  # bytes of a row, so that a few bad ones cannot fill the memory
 _TOO_LONG = ("too_long", f"longer than {LONGEST // 1_000_000} MB")
+_SAID = 300  # characters of a reason
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +67,7 @@ def read_table(
 ) -> Batch:
     """Rows of a typed file; `first` is the number of the first one in its file."""
     unread = {}
-    if batch.nbytes > LONGEST:  # a batch of several rows is never that large
+    if row_bytes(batch) > LONGEST:  # a batch of several rows is never that large
         return _assemble([[_too_long(batch)]], first, source, schema)
     if source.is_canonical:
         clean = canonical.read_clean(batch, first, schema)
@@ -77,45 +78,38 @@ def read_table(
     read: list[list[Solution | Unread]] = []
     for row in _dicts(batch):
         bad = isinstance(row, Unread)
-        read.append([row] if bad else _read({**unread, **row}, source.layout))
+        read.append([row] if bad else solutions({**unread, **row}, source.layout))
     return _assemble(read, first, source, schema)
 
 
 def read_lines(
-    chunk: Sequence[bytes], first: int, source: Source, schema: pa.Schema
+    chunk: Sequence[bytes | None], first: int, source: Source, schema: pa.Schema
 ) -> Batch:
-    """Rows of a file of JSON lines; `first` is the number of the first one."""
+    """Rows of a file of JSON lines, None for one that is too long; `first` is the
+    number of the first one."""
     read = [_solutions_of(line, source) for line in chunk]
     return _assemble(read, first, source, schema)
 
 
-def _solutions_of(line: bytes, source: Source) -> list[Solution | Unread]:
+def _solutions_of(line: bytes | None, source: Source) -> list[Solution | Unread]:
     """What a line holds; if the file's layout does not fit it, by one that does."""
-    if len(line) > LONGEST:
+    if line is None or len(line) > LONGEST:
         return [Unread(None, *_TOO_LONG)]
     try:
         row = parse(line)
     except BadRow as error:
         return [Unread(None, error.rule, error.reason)]
     if not isinstance(row, dict) or fits(source.layout, row):
-        return _read(row, source.layout)
+        return solutions(row, source.layout)
     if source.per_row:
         row = unwrapped(row)
     if fits(source.layout, row):
-        return _read(row, source.layout)
+        return solutions(row, source.layout)
     key = recognise(row) if source.per_row else None
     if key is None:
         name, _ = look(row, COMMON["id"], identity)
         return [Unread(name, "layout", f"no layout has the columns {', '.join(row)}")]
-    return _read(row, LAYOUTS[key])
-
-
-def _read(row: Any, layout: Layout) -> list[Solution | Unread]:
-    """What a row holds, unless it is nested deeper than Python can follow."""
-    try:
-        return solutions(row, layout)
-    except RecursionError:
-        return [Unread(None, "json", "values are nested too deep")]
+    return solutions(row, LAYOUTS[key])
 
 
 def _too_long(batch: pa.RecordBatch) -> Unread:
@@ -125,12 +119,12 @@ def _too_long(batch: pa.RecordBatch) -> Unread:
 
 
 def _dicts(batch: pa.RecordBatch) -> list[Any]:
-    """The rows as objects; an `Unread` for one whose text is not UTF-8."""
+    """The rows as objects; an `Unread` for one with a value that Python cannot hold."""
     try:
         return batch.to_pylist()
-    except UnicodeDecodeError as error:
+    except Exception as error:  # Arrow's types raise many: of one row, not of the file
         if batch.num_rows == 1:
-            return [Unread(None, "not_utf8", f"a text is not UTF-8: {error}")]
+            return [not_read(None, error)]
     half = batch.num_rows // 2
     return _dicts(batch.slice(0, half)) + _dicts(batch.slice(half))
 
@@ -149,9 +143,15 @@ def _assemble(
             if isinstance(entry, Solution):
                 made.append((row, entry))
             else:
-                identity = entry.id or f"{name}:{row}"
-                bad.append(Unreadable(identity, row, entry.rule, entry.reason))
+                known = _utf8(entry.id or f"{name}:{row}")
+                reason = _utf8(entry.reason[:_SAID])
+                bad.append(Unreadable(known, row, entry.rule, reason))
     return Batch(as_batch(made, schema), bad)
+
+
+def _utf8(text: str) -> str:
+    """The text with a question mark for half of a surrogate pair."""
+    return text.encode(errors="replace").decode()
 
 
 def _encodable(solution: Solution | Unread) -> Solution | Unread:
@@ -164,7 +164,6 @@ def _encodable(solution: Solution | Unread) -> Solution | Unread:
             try:
                 text.encode()
             except UnicodeEncodeError as error:
-                name = trace.id.encode(errors="replace").decode()
                 why = f"a text cannot be UTF-8: {error.reason}"
-                return Unread(name, "not_utf8", why)
+                return Unread(trace.id, "not_utf8", why)
     return solution

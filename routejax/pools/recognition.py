@@ -10,6 +10,7 @@ from routejax.errors import UserError
 from routejax.pools.layouts import FIELDS, LAYOUTS, Layout
 
 AUTO = "auto"
+_NEAR = 3  # layouts named where none fits
 
 
 def recognise(names: Collection[str]) -> str | None:
@@ -21,7 +22,11 @@ def fits(layout: Layout, names: Collection[str]) -> bool:
     """Whether these columns have what the layout needs, and no others if it says so."""
     if layout.only and not set(names) <= set(layout.only):
         return False
-    return all(any(a in names for a in need.split("|")) for need in layout.needs)
+    return all(_there(need, names) for need in layout.needs)
+
+
+def _there(need: str, names: Collection[str]) -> bool:
+    return any(name in names for name in need.split("|"))
 
 
 def unwrapped(row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -74,8 +79,9 @@ def choose(
         return Layout("named by hand", (), ({**columns},))
     if key is None or not fits(LAYOUTS[key], names):
         raise UserError(
-            f"{where} is not a pool: {found}; wanted are {_wanted(layout)}; name "
-            "others with columns={'prompt': ..., 'response': ...}"
+            f"{where} is not a pool: {found}; wanted are {_wanted(names, layout)}; "
+            "say which column is which by pool.columns, on a command line "
+            "--config.pool.columns.prompt=NAME --config.pool.columns.response=NAME"
         )
     chosen = LAYOUTS[key]
     if columns:
@@ -92,6 +98,15 @@ def _whole(columns: Mapping[str, str]) -> bool:
     return bool(asked or "messages" in columns)
 
 
-def _wanted(layout: str) -> str:
-    keys = LAYOUTS if layout == AUTO else [layout]
-    return "; or ".join(f"{key}: {', '.join(LAYOUTS[key].needs)}" for key in keys)
+def _wanted(names: Collection[str], layout: str) -> str:
+    """What layouts need: the one asked for, or those that these columns come nearest,
+    and how many others there are."""
+    if layout != AUTO:
+        return f"{layout}: {', '.join(LAYOUTS[layout].needs)}"
+
+    def lacking(key: str) -> int:
+        return sum(not _there(need, names) for need in LAYOUTS[key].needs)
+
+    near = sorted(LAYOUTS, key=lambda key: (key != "canonical", lacking(key)))[:_NEAR]
+    shown = "; or ".join(f"{key}: {', '.join(LAYOUTS[key].needs)}" for key in near)
+    return f"{shown}; or what {len(LAYOUTS) - len(near)} other layouts need"

@@ -64,23 +64,35 @@ class Unread(NamedTuple):
 def solutions(row: Any, layout: Layout) -> list[Solution | Unread]:
     """What a row holds, in order; at least one entry.
 
-    Where a row holds several, their ids are its own with `/0`, `/1`, … behind.
+    Where a row holds several, their ids are its own with `/0`, `/1`, … behind. Whatever
+    is wrong with a row is the matter of that row alone.
     """
     if not isinstance(row, dict):
         return [Unread(None, "not_an_object", f"a row must be an object, got {row!r}")]
     own, _ = look(row, layout.fields[0].get("id", COMMON["id"]), identity)
     try:
         entries = list(_entries(row, layout))
-    except BadRow as error:
-        return [Unread(own, error.rule, error.reason)]
+    except Exception as error:
+        return [not_read(own, error)]
     found = []
     for number, (entry, fields) in enumerate(entries):
         given = f"{own}/{number}" if own and len(entries) > 1 else own
         try:
             found.append(_solution(entry, {**COMMON, **fields}, given))
-        except BadRow as error:
-            found.append(Unread(given, error.rule, error.reason))
+        except Exception as error:
+            found.append(not_read(given, error))
     return found
+
+
+def not_read(own: str | None, error: Exception) -> Unread:
+    """What is said of a row that raised this error."""
+    if isinstance(error, BadRow):
+        return Unread(own, error.rule, error.reason)
+    if isinstance(error, RecursionError):
+        return Unread(own, "json", "it is nested too deeply")
+    if isinstance(error, UnicodeDecodeError):
+        return Unread(own, "not_utf8", f"a text is not UTF-8: {error}")
+    return Unread(own, "unexpected", f"{type(error).__name__}: {error}")
 
 
 def other_turns(meta: str) -> list[Mapping[str, Any]]:

@@ -94,7 +94,7 @@ def _masthead(view: TraceView, size: Extent) -> str:
         "Reasoning span": view.span,
         "Fingerprint": f"{view.family}, version {view.version}",
         "Compared with": f"pool: {pool}",
-    }
+    } | ({"Selection": view.standing} if view.standing else {})
     listing = [
         el("div", el("dt", name), el("dd", said(value)))
         for name, value in facts.items()

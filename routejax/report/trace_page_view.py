@@ -51,6 +51,7 @@ class TraceView:
         names, meanings, values: the D features.
         pool_mean, pool_sigma: of each feature over the pool; None if not known.
         pool_rows: how many traces the two were taken over, None if not known.
+        standing: whether the trace may be selected, and why not, in words.
 
     Raises:
         UserError: for parts of different lengths, which would not belong together.
@@ -72,6 +73,7 @@ class TraceView:
     pool_sigma: Float[np.ndarray, "D"] | None = None
     pool_rows: int | None = None
     cues: Sequence[str] = ()
+    standing: str = ""
 
     def __post_init__(self) -> None:
         parts = {"meanings": self.meanings, "values": self.values}

@@ -199,7 +199,10 @@ def _head(view: TraceView) -> Text:
         f"family {view.family}, version {view.version}",
     )
     text = Text(visible(view.id), "bold")
-    return text.append(visible("\n" + " · ".join(facts)), "not bold")
+    text.append("\n" + visible(" · ".join(facts)), "not bold")
+    return text.append(
+        f"\n{visible(view.standing)}" if view.standing else "", "not bold"
+    )
 
 
 def _differences(view: TraceView) -> list[RenderableType]:

@@ -129,3 +129,22 @@ def test_a_file_system_without_locks(tmp_path, monkeypatch):
         folder.locked(tmp_path / ".lock", wait=True),
     ):
         raise AssertionError("nobody holds the lock")
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", "3", '{"files": 1}', "{"])
+def test_a_claim_that_is_not_as_it_was_written(text, pool, tmp_path):
+    root, job = tmp_path / "run", job_over([pool])
+    features.claim(root, job)
+    (root / "job.json").write_text(text)
+    with pytest.raises(UserError, match=r"job\.json is (not as it was|damaged)"):
+        features.claim(root, job)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"x": 1}', '{"POOL": {}}', '{"POOL": 3}'])
+def test_what_is_remembered_of_input_may_be_lost(text, pool, tmp_path):
+    root, job = tmp_path / "run", job_over([pool])
+    inputs = features.claim(root, job)
+    seen = (root / ".inputs.json").read_text()
+    (root / ".inputs.json").write_text(text.replace("POOL", pool))
+    assert features.claim(root, job) == inputs
+    assert (root / ".inputs.json").read_text() == seen

@@ -1,5 +1,7 @@
 """What is written of a whole pool, by hand and against a slow computation."""
 
+import json
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -213,3 +215,54 @@ def test_a_damaged_part_is_named_and_can_be_made_anew(tmp_path):
     part.unlink()
     finished(paths, root)
     assert hashes(root) == wanted
+
+
+WRONG = {  # a change to the JSON of a part that has 4 rows
+    "empty": lambda facts: facts.clear(),
+    "another number": lambda facts: facts.update(part=1),
+    "another file": lambda facts: facts.update(file="other.parquet"),
+    "fewer rows": lambda facts: facts.update(rows=3),
+    "text": lambda facts: facts.update(rows="4"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_part_that_is_not_what_it_says_is_made_anew(what, tmp_path):
+    root, paths = tmp_path / "run", write_pool(tmp_path / "pool")
+    finished(paths, root)
+    wanted, path = hashes(root), root / "parts/part-00000.json"
+    facts = workdir.read_json(path)
+    WRONG[what](facts)
+    path.write_text(json.dumps(facts))
+    assert features.missing(job_over(paths), root) == [0]
+    finished(paths, root)
+    assert hashes(root) == wanted
+
+
+def test_a_part_that_lacks_a_row_is_named(tmp_path):
+    """Its JSON may say anything; the rows themselves are counted."""
+    root, paths = tmp_path / "run", write_pool(tmp_path / "pool")
+    finished(paths, root)
+    other = root / "parts/part-00001"
+    for kind in ("json", "parquet"):
+        path = root / f"parts/part-00000.{kind}"
+        path.write_bytes(other.with_suffix(f".{kind}").read_bytes())
+    facts = workdir.read_json(root / "parts/part-00000.json") | {"part": 0}
+    (root / "parts/part-00000.json").write_text(json.dumps(facts))
+    with pytest.raises(UserError, match=r"part-00000\.json has .* rows of its part"):
+        finished(paths, root)
+
+
+def test_several_solutions_of_a_row_are_not_said_to_be_rows(tmp_path):
+    rows = [{"problem": "Q?", "generations": ["<think>", "<think>a"]}]
+    pool = write_rows(tmp_path / "p.jsonl", rows)
+    with pytest.raises(UserError, match="none of 2 traces of 1 rows is eligible"):
+        finished([pool], tmp_path / "run")
+
+
+@pytest.mark.parametrize("table", ["rows.parquet", "parts/part-00001.parquet"])
+def test_a_damaged_table_is_named_when_features_are_read(table, tmp_path):
+    finished(write_pool(tmp_path / "pool"), tmp_path / "run")
+    (tmp_path / "run" / table).write_bytes(b"PAR1 is not all")
+    with pytest.raises(UserError, match=rf"{table} is missing or "):
+        read(tmp_path / "run")

@@ -78,6 +78,38 @@ def test_more_markers_than_there_was_room_for():
     assert spans(pa.array(texts)) == [find(text) for text in texts]
 
 
+@pytest.mark.parametrize("behind", [0, 1, 54, 55, 56, 63, 64, 65, 130])
+def test_markers_at_every_place_of_a_block(behind):
+    """Text is looked at in blocks: a marker may begin, end or be cut at any of them."""
+    texts = []
+    for ahead in range(140):
+        before, after = "x" * ahead, "y" * behind
+        texts += [
+            f"think\n{before}\nanswer\n{after}",
+            f"think\n{before}\nanswer{after}",
+            f"think\n{before}\nan\nanswer\n{after}\nanswer\n",
+            f"{before}</think>{after}",
+            f"{before}</think{after}",
+            f"{before}<[a]<</think>{after}",
+            f"<think>{before}[</THINK]</think>{after}",
+        ]
+    assert spans(pa.array(texts)) == [find(text) for text in texts]
+
+
+def test_closing_words_are_searched_for_by_two_bytes():
+    """Which the text may hold at every place of a block without the rest of them."""
+    texts = ["think\n" + "\na" * n + "\nanswer\n4" for n in range(70)]
+    texts += ["think\n" + "\nanswer" * n + "\n4" for n in range(20)]
+    assert spans(pa.array(texts)) == [find(text) for text in texts]
+
+
+def test_a_few_texts_are_read_by_an_engine_that_is_there(monkeypatch):
+    monkeypatch.setattr(found, "_FEW", 1 << 30)
+    assert found.engine() is not None
+    monkeypatch.setattr(found, "find", None)  # the plain one would fail
+    assert spans(pa.array(["<think>A</think>4"])) == [Span("closed", "A", "4")]
+
+
 def test_no_array_is_left_at_its_end():
     """Compiled code does not check that; the same code, not compiled, does."""
     program = (
@@ -90,7 +122,7 @@ def test_no_array_is_left_at_its_end():
     short = [text for text in CASE_TEXTS if len(text) < 2000]
     subprocess.run(
         [sys.executable, "-W", "error", "-c", program],
-        input="\0".join([*many_markers(), *short, *WHITE, ""]).encode(),
+        input="\0".join([*many_markers(), *short, *WHITE, "", "think\nA"]).encode(),
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
         check=True,
     )

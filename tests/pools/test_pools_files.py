@@ -11,7 +11,7 @@ from pool_files import WRITERS, write_all
 
 from routejax.errors import UserError
 from routejax.pools import open_pool
-from routejax.pools.files import find_files
+from routejax.pools.paths import find_files
 
 ROWS = [
     {"id": f"r{i}", "prompt": f"{i}?", "response": f"<think>{i}</think>é{i} " * 3}
@@ -68,7 +68,7 @@ def test_damage_in_parquet_is_refused_when_it_is_met(tmp_path):
     [
         ('{"a": 1}\n[1, 2]\n{"a": 1}\n', r"line 2: every .* got '\[1, 2\]'"),
         ('\n{"a": 1}\n\n{"a": \n', r"""line 4: every line .*, got '{"a": '"""),
-        ('[{"prompt": "Q"}]', "line 1: every line must be one JSON object"),
+        ('[{"prompt": "Q"}]', "line 1: every line .*, but this is a JSON array; write"),
         ("prompt,response\nQ,A\n", "line 1: .* got 'prompt,response'"),
         ("\n \r\n", "has no rows"),
         (
@@ -125,14 +125,16 @@ def test_paths(tmp_path):
     (tmp_path / "a" / "b").mkdir()
     WRITERS["jsonl"](tmp_path / "a" / "b" / "z.jsonl", ROWS[:3])
     everything = tuple(sorted(map(str, [*files.values(), tmp_path / "a/b/z.jsonl"])))
-    assert find_files(tmp_path) == everything
-    assert find_files([tmp_path / "a", *reversed(everything)]) == everything
-    assert find_files(str(tmp_path / "*" / "*.parquet")) == (str(files["parquet"]),)
-    assert find_files(str(tmp_path / "**" / "z*")) == (everything[0],)
+    assert find_files(tmp_path).files == everything
+    assert find_files([tmp_path / "a", *reversed(everything)]).files == everything
+    assert find_files(str(tmp_path / "*" / "*.parquet")).files == (
+        str(files["parquet"]),
+    )
+    assert find_files(str(tmp_path / "**" / "z*")).files == (everything[0],)
     assert open_pool(tmp_path).rows == 6 * 300 + 3
     odd = tmp_path / "odd[1].jsonl"
     WRITERS["jsonl"](odd, ROWS)
-    assert find_files(odd) == (str(odd),)
+    assert find_files(odd).files == (str(odd),)
     for paths, words in (
         ([], "no pool was named"),
         (tmp_path / "none.jsonl", r"none\.jsonl does not exist"),

@@ -1,5 +1,7 @@
 """One trace: found by its id, with its steps, and the moments of its pool if known."""
 
+import shutil
+
 import numpy as np
 import pytest
 from features_pools import job_over, row, thought, write_pool, write_rows
@@ -80,3 +82,39 @@ def test_moments_of_another_job_are_not_taken(job, root):
     other = job_over(list(job.files[:1]))
     with pytest.raises(UserError, match="holds fingerprints of another job"):
         look(other, root, "t0001")
+
+
+STANDING = {  # id → what is said before and after the parts are collected
+    "t0001": ("passes the rules that look at a row alone; whe", "eligible"),
+    "t0003": ("not eligible: non_empty, ", "not eligible: non_empty, "),
+    "t0007": ("not eligible: complete_span, ", "not eligible: complete_span, "),
+    "t0002": ("passes the rules", "eligible; 2 rows have this id, this is the first"),
+}
+
+
+@pytest.mark.parametrize("name", STANDING)
+def test_whether_a_trace_may_be_selected(name, job, root, tmp_path):
+    for folder, said in zip((tmp_path, root), STANDING[name], strict=True):
+        assert look(job, folder, name).standing.startswith(said)
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_an_unreadable_row_is_said_to_be_one(made, job, root, tmp_path):
+    said = (
+        r"'b\.jsonl:4', row 4 of .*b\.jsonl, cannot be read.*: unreadable/json, no JSON"
+    )
+    with pytest.raises(UserError, match=said):
+        look(job, root if made else tmp_path, "b.jsonl:4")
+
+
+def test_an_id_that_is_not_utf8(job, tmp_path):
+    with pytest.raises(UserError, match=r"the id must be UTF-8, got '\\udcff'"):
+        look(job, tmp_path, "\udcff")
+
+
+@pytest.mark.parametrize("table", ["rows", "rejected", "moments"])
+def test_a_damaged_table_is_named(table, job, root, tmp_path):
+    shutil.copytree(root, tmp_path / "run")
+    (tmp_path / f"run/{table}.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(UserError, match=rf"{table}\.parquet is missing or damaged"):
+        look(job, tmp_path / "run", "t0001")
