@@ -1,6 +1,10 @@
-r"""Fingerprints of verified OMEGA traces with annotated steps (paper A.6).
+r"""OMEGA traces with annotated steps: fingerprints, and 50,000 rows (A.6, Table 7).
 
 python -m routejax.fingerprint --config=configs/omega.py --config.pool.paths=FILES
+python -m routejax.select --config=configs/omega.py --config.pool.paths=FILES
+
+From the whole pool, without projection. K is 0.4 n (our choice: the paper gives none
+here).
 """
 
 from __future__ import annotations
@@ -16,4 +20,8 @@ def get_config() -> ConfigDict:
     config.fingerprint.family = "omega"
     config.fingerprint.testbed = "omega"
     config.fingerprint.moments_over = "eligible"
+    config.selection.n = 50_000
+    config.selection.group_by = "all"
+    config.selection.r = None
+    config.selection.variance_floor = 0.0
     return config

@@ -1,7 +1,12 @@
-r"""Fingerprints of OpenThoughts3 (paper C.2).
+r"""OpenThoughts3: fingerprints, and 100,000 rows of three domains (paper C.2).
 
 python -m routejax.fingerprint \
     --config=configs/openthoughts3.py --config.pool.paths=FILES
+python -m routejax.select --config=configs/openthoughts3.py --config.pool.paths=FILES
+
+The paper trains all baselines here; those that need more than the pool are added with
+`--config.selection.methods=diverse,…,lexical_fps,embedding_fps,gradient_fps` and the
+files that `configs/corpora.py` names.
 """
 
 from __future__ import annotations
@@ -17,4 +22,8 @@ def get_config() -> ConfigDict:
     config.fingerprint.family = "corpus"
     config.fingerprint.testbed = "openthoughts3"
     config.fingerprint.moments_over = "all"
+    config.selection.methods = "diverse,similar,random,topology_fps"
+    config.selection.n = 100_000
+    config.selection.K = 40_000
+    config.selection.quotas = "math=33334,code=33333,science=33333"
     return config

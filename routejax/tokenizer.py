@@ -4,13 +4,16 @@ Whitespace is text like any other (nothing is trimmed or merged), so every strin
 the model's alphabet comes back exactly. The ids of padding, unknown, beginning and end
 are fixed; the chat form of a turn is `<s>` prompt newline response `</s>`.
 
-Left out: chat templates and Hugging Face tokenizers of pretrained students.
+`encoder` reads any tokenizer from a file, for those who only count tokens. Left out:
+chat templates and Hugging Face tokenizers of pretrained students.
 """
 
 from __future__ import annotations
 
+import importlib
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
 import sentencepiece
 
@@ -138,3 +141,65 @@ def audit(tokenizer: Tokenizer, texts: Iterable[str]) -> int:
             )
         checked += 1
     return checked
+
+
+Encoder = Callable[[list[str]], Sequence[Sequence[int]]]
+
+
+def encoder(path: str | Path) -> Encoder:
+    """A function from texts to their token ids, nothing added before or after.
+
+    Args:
+        path: a SentencePiece model (`.model`), such as `Tokenizer.model` written to a
+            file, or a Hugging Face `tokenizer.json`, which needs the package
+            `tokenizers`.
+
+    Raises:
+        UserError: no such file, another format, a damaged one, or no `tokenizers`.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise UserError(f"there is no tokenizer {path}; give a .model or .json file")
+    if path.suffix not in _READERS:
+        raise UserError(
+            f"a tokenizer must be a SentencePiece .model or a Hugging Face .json file, "
+            f"got {path}"
+        )
+    return _READERS[path.suffix](path)
+
+
+def _sentencepiece(path: Path) -> Encoder:
+    pieces = sentencepiece.SentencePieceProcessor()
+    try:
+        pieces.LoadFromSerializedProto(path.read_bytes())
+    except RuntimeError as error:
+        raise UserError(f"{path} is no SentencePiece model: {error}") from error
+    return pieces.EncodeAsIds
+
+
+def _hugging_face(path: Path) -> Encoder:
+    try:
+        library = importlib.import_module("tokenizers")
+    except ImportError as error:
+        raise UserError(
+            f"{path} needs the package tokenizers, which is not installed; "
+            'pip install "routejax[tokenizers]"'
+        ) from error
+    try:
+        tokenizer = library.Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing narrower
+        raise UserError(f"{path} is no Hugging Face tokenizer: {error}") from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+
+    def encode(texts: list[str]) -> list[list[int]]:
+        encoded = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        return [one.ids for one in encoded]
+
+    return encode
+
+
+_READERS: dict[str, Callable[[Path], Encoder]] = {
+    ".model": _sentencepiece,
+    ".json": _hugging_face,
+}

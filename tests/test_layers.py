@@ -9,14 +9,14 @@ PACKAGE = Path(__file__).parent.parent / "routejax"
 
 LAYERS = [
     {"errors"},
-    {"traces", "spans", "progress", "interrupt", "moments"},
+    {"traces", "spans", "progress", "interrupt", "moments", "streams"},
     {"pools", "fingerprints", "selection", "models", "envs", "metrics"}
     | {"tokenizer", "packing"},
     {"update", "scoring", "sampler", "workdir", "checkpoints"},
     {"rollout", "sft", "grpo", "loop", "report", "features"},
     {"stages"},
     {"program"},
-    {"train", "fingerprint"},
+    {"train", "fingerprint", "select"},
 ]
 
 # Which rooms may import a third-party library; a library not listed is free to all.
@@ -29,9 +29,10 @@ DOORS = {
     "grain": {"stages"},
     "sklearn": {"selection"},
     "sentencepiece": {"tokenizer"},
-    "absl": {"program", "fingerprint"},
+    "tokenizers": {"tokenizer"},
+    "absl": {"program", "fingerprint", "select"},
     "ml_collections": {"program"},
-    "numba": {"pools", "fingerprints"},
+    "numba": {"pools", "fingerprints", "selection"},
     "apache_beam": {"features"},
 }
 

@@ -1,6 +1,7 @@
 """Text to ids and back without a loss, and turns with one BOS and one EOS."""
 
 import io
+import sys
 
 import pytest
 import sentencepiece
@@ -175,3 +176,46 @@ def test_an_audit_counts_and_refuses(made, monkeypatch):
     monkeypatch.setattr(made, "decode", lambda ids: "something else")
     with pytest.raises(UserError, match=r"does not keep 'Sort 31 .* gives 'something"):
         tokenizer.audit(made, TEXTS)
+
+
+def test_an_encoder_of_a_sentencepiece_file(tmp_path):
+    made = tokenizer.train(TEXTS, size=90)
+    (tmp_path / "t.model").write_bytes(made.model)
+    encode = tokenizer.encoder(tmp_path / "t.model")
+    assert encode(TEXTS) == [made.encode(text) for text in TEXTS]
+    assert encode([""]) == [[]]
+
+
+def test_an_encoder_of_a_hugging_face_file(tmp_path):
+    library = pytest.importorskip("tokenizers")
+    made = library.Tokenizer(
+        library.models.WordLevel({"[UNK]": 0, "a": 1, "b": 2, "[CLS]": 3}, "[UNK]")
+    )
+    made.pre_tokenizer = library.pre_tokenizers.Whitespace()
+    made.post_processor = library.processors.TemplateProcessing(
+        single="[CLS] $A", special_tokens=[("[CLS]", 3)]
+    )
+    made.enable_truncation(2)
+    made.enable_padding()
+    made.save(str(tmp_path / "tokenizer.json"))
+    encode = tokenizer.encoder(str(tmp_path / "tokenizer.json"))
+    assert encode(["a b a b", "c", ""]) == [[1, 2, 1, 2], [0], []]
+
+
+def test_encoders_of_other_files(tmp_path, monkeypatch):
+    for name in ("t.model", "t.json", "t.bin"):
+        (tmp_path / name).write_text("nothing")
+    for name, words in (
+        ("t.model", "is no SentencePiece model"),
+        ("t.bin", r"must be a SentencePiece .model or a Hugging Face .json file"),
+        ("absent.json", "there is no tokenizer .*absent.json"),
+    ):
+        with pytest.raises(UserError, match=words):
+            tokenizer.encoder(tmp_path / name)
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    with pytest.raises(UserError, match=r'install "routejax\[tokenizers\]"'):
+        tokenizer.encoder(tmp_path / "t.json")
+    monkeypatch.undo()
+    pytest.importorskip("tokenizers")
+    with pytest.raises(UserError, match="is no Hugging Face tokenizer"):
+        tokenizer.encoder(tmp_path / "t.json")

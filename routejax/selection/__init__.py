@@ -2,8 +2,10 @@
 
     F [N D] -> moments, project -> phi [N R] -> to_grid -> select -> Selection
 
-`SELECTORS` lists the methods, `ENGINES` what computes k-means. The package knows no
-files and no text; it could be published alone.
+`SELECTORS` lists the methods, `ENGINES` what computes k-means. Some methods work in
+other vectors than phi: in those of a file (`open_vectors`) or of the texts' tokens
+(`lexical_vectors`). The package knows no pool and no layout of a file of traces; it
+could be published alone.
 """
 
 from routejax.moments import Moments, moments
@@ -12,18 +14,21 @@ from routejax.selection.budgets import (
     cluster_quotas,
     cluster_total,
     group_budgets,
+    proportional_quotas,
 )
 from routejax.selection.candidates import candidates, canonical_order
-from routejax.selection.choose import Selection, select
+from routejax.selection.choose import Selection, select, select_all
 from routejax.selection.clusters import ENGINES, Clusters, kmeans
 from routejax.selection.farthest import farthest_points
-from routejax.selection.grid import SCALE, Grid, to_grid
+from routejax.selection.grid import SCALE, Grid, scale_for, to_grid
 from routejax.selection.layout import principal_plane
+from routejax.selection.lexical import lexical_vectors
 from routejax.selection.manifest import ids_sha256, manifest
-from routejax.selection.methods import SELECTORS
+from routejax.selection.methods import SELECTORS, Method
 from routejax.selection.projection import gaussian_projection, project
 from routejax.selection.spread import Coverage, Spread, coverage, spread
 from routejax.selection.standardise import standardise
+from routejax.selection.vectors import Vectors, open_vectors
 
 __all__ = [
     "ENGINES",
@@ -32,9 +37,11 @@ __all__ = [
     "Clusters",
     "Coverage",
     "Grid",
+    "Method",
     "Moments",
     "Selection",
     "Spread",
+    "Vectors",
     "candidates",
     "canonical_order",
     "cluster_counts",
@@ -46,11 +53,16 @@ __all__ = [
     "group_budgets",
     "ids_sha256",
     "kmeans",
+    "lexical_vectors",
     "manifest",
     "moments",
+    "open_vectors",
     "principal_plane",
     "project",
+    "proportional_quotas",
+    "scale_for",
     "select",
+    "select_all",
     "spread",
     "standardise",
     "to_grid",

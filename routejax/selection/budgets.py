@@ -153,6 +153,29 @@ def cluster_quotas(
     return quotas
 
 
+def proportional_quotas(
+    sizes: Int[np.ndarray, "K"] | Sequence[int], n_d: int
+) -> Int64[np.ndarray, "K"]:
+    """Rows to take from each stratum in proportion to its size: exactly `n_d` in all.
+
+    floor(|C_c| n_d / |E_d|), the rows still missing one each to the largest fractional
+    parts, ties by lower index. A stratum may give none (Cochran, 1977; paper C.4).
+
+    Raises:
+        UserError: a size below zero, or n_d not in 0..rows.
+    """
+    size = np.asarray(sizes, np.int64)
+    rows = int(size.sum())
+    if (size < 0).any():
+        raise UserError(f"stratum sizes must not be negative, got {size.min()}")
+    if not 0 <= n_d <= rows:
+        raise UserError(f"n_d must be in 0..{rows} (rows), got {n_d}")
+    quotas, parts = size * n_d // max(rows, 1), size * n_d % max(rows, 1)
+    order = np.argsort(-parts, kind="stable")
+    quotas[order[: n_d - int(quotas.sum())]] += 1
+    return quotas
+
+
 def _shares(
     size: Int64[np.ndarray, "K"], rate: Fraction
 ) -> tuple[Int64[np.ndarray, "K"], Int64[np.ndarray, "K"]]:

@@ -1,17 +1,21 @@
 """From the caller's columns to candidates: checked, in order of their ids, capped.
 
-Row order comes from the ids alone, so shuffling the input changes no tie.
+Row order comes from the ids alone, so shuffling the input changes no tie. Columns stay
+Arrow arrays and groups become indices, so two million rows take seconds.
 """
 
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Int64, Num
+import pyarrow as pa
+from jaxtyping import Bool, Int64, Num
 
 from routejax.errors import UserError
-from routejax.selection.grid import Grid, hashed, to_grid
+from routejax.selection import columns
+from routejax.selection.columns import Column
+from routejax.selection.grid import Grid, grid_sha256, to_grid
+from routejax.selection.spaces import Source, Space, opened, rows_at
 
 PRECISIONS = ("exact", "float32")
 
@@ -24,7 +28,9 @@ class Candidates(NamedTuple):
         groups: indices of the rows of each group, ascending; groups in order of name.
         positions: where each row stands in the caller's columns.
         capped: positions of the rows left out by the cap per prompt, in order of id.
-        grid: scale and hash of the grid of all rows given; None for float32.
+        grid: scale and hash of the grid of all rows given in order of id, and the rows
+            of the candidates; None for float32.
+        spaces: further vectors of the caller's rows by name, read when a method asks.
     """
 
     phi: Num[np.ndarray, "kept R"]
@@ -32,16 +38,23 @@ class Candidates(NamedTuple):
     positions: Int64[np.ndarray, "kept"]
     capped: Int64[np.ndarray, "capped"]
     grid: Grid | None
+    spaces: Mapping[str, Space] = {}
+
+    @property
+    def unit(self) -> int:
+        """Length in the rows of phi of what has length 1."""
+        return 1 if self.grid is None else self.grid.scale
 
 
 def candidates(
-    ids: Sequence[str],
-    groups: Sequence[str],
-    prompt_ids: Sequence[str],
+    ids: Column,
+    groups: Column,
+    prompt_ids: Column,
     phi: Num[np.ndarray, "N R"] | Grid,
     *,
     precision: str = "exact",
     per_prompt: int | None = None,
+    spaces: Mapping[str, Source] | None = None,
 ) -> Candidates:
     """The eligible pool as the selection methods read it.
 
@@ -51,45 +64,45 @@ def candidates(
     every selection obeys the cap, and budgets count only rows that can be chosen. It
     does not touch phi, whose statistics are those of the pool before the cap.
 
+    Rows that come in order of their ids, with none capped, are used as they are (a
+    memory map will do); otherwise the candidates' rows of phi are copied once.
+
     Raises:
-        UserError: columns of different lengths, an id that is empty, of several lines
-            or there twice, a cap below one, an unknown precision; see `to_grid`.
+        UserError: columns of different lengths, an entry that is no text, an id that is
+            empty, of several lines or there twice, a cap below one, an unknown
+            precision; see `to_grid` and `spaces.opened`.
     """
-    _check_lengths(phi, ids=ids, groups=groups, prompt_ids=prompt_ids)
-    order = canonical_order(ids)
+    named = {"ids": ids, "groups": groups, "prompt_ids": prompt_ids}
+    _check_lengths(phi, named)
+    text = {name: columns.texts(name, column) for name, column in named.items()}
+    order = columns.order_of_ids(text["ids"])
     rows, grid = _rows(phi, precision)
-    if grid is not None:
-        grid = hashed(grid.values[order], grid.scale)
-    stays = _within_cap([prompt_ids[int(i)] for i in order], per_prompt)
+    stays = _within_cap(columns.taken(text["prompt_ids"], order), per_prompt)
     positions = order[stays]
-    by_group = _members([groups[int(i)] for i in positions])
-    return Candidates(rows[positions], by_group, positions, order[~stays], grid)
+    names, codes = columns.coded(columns.taken(text["groups"], positions))
+    by_group = dict(zip(names, columns.members(codes, len(names)), strict=True))
+    kept = rows_at(rows, positions)
+    if grid is not None:
+        sha256 = grid_sha256(rows, grid.scale, order)
+        grid = Grid(kept, grid.scale, sha256)
+    readers = opened(spaces or {}, text["ids"], exact=precision == "exact")
+    return Candidates(kept, by_group, positions, order[~stays], grid, readers)
 
 
-def canonical_order(ids: Sequence[str]) -> Int64[np.ndarray, "N"]:
+def canonical_order(ids: Column) -> Int64[np.ndarray, "N"]:
     """Positions that put the rows in order of their ids (by code point).
 
     Raises:
         UserError: an id that is empty, holds a line break, or occurs twice.
     """
-    for row, name in enumerate(ids):
-        if not name or "\n" in name or "\r" in name:
-            raise UserError(
-                f"ids must be texts of one line, got {name!r} in row {row}; rename it"
-            )
-    order = sorted(range(len(ids)), key=ids.__getitem__)
-    for before, after in pairwise(order):
-        if ids[before] == ids[after]:
-            raise UserError(
-                f"ids must be unique, {ids[after]!r} stands in rows {before} and "
-                f"{after}; make the ids differ or leave one row out"
-            )
-    return np.array(order, np.int64)
+    return columns.order_of_ids(columns.texts("ids", ids))
 
 
-def _check_lengths(phi: np.ndarray | Grid, **columns: Sequence[str]) -> None:
+def _check_lengths(
+    phi: Num[np.ndarray, "N R"] | Grid, named: Mapping[str, Column]
+) -> None:
     rows = len(phi.values if isinstance(phi, Grid) else phi)
-    for name, column in columns.items():
+    for name, column in named.items():
         if len(column) != rows:
             raise UserError(
                 f"{name} must have one entry per row of phi ({rows}), got {len(column)}"
@@ -111,20 +124,12 @@ def _rows(
     return phi.astype(np.float32), None
 
 
-def _within_cap(prompt_ids: list[str], limit: int | None) -> np.ndarray:
+def _within_cap(
+    prompt_ids: pa.LargeStringArray, limit: int | None
+) -> Bool[np.ndarray, "N"]:
     """Whether each row is among the first `limit` of its prompt."""
-    if limit is not None and limit < 1:
+    if limit is None:
+        return np.ones(len(prompt_ids), bool)
+    if limit < 1:
         raise UserError(f"per_prompt must be at least 1, or None, got {limit}")
-    seen: dict[str, int] = {}
-    earlier = []
-    for name in prompt_ids:
-        earlier.append(seen.get(name, 0))
-        seen[name] = earlier[-1] + 1
-    return np.array(earlier, np.int64) < (np.inf if limit is None else limit)
-
-
-def _members(groups: list[str]) -> dict[str, np.ndarray]:
-    found: dict[str, list[int]] = {}
-    for i, name in enumerate(groups):
-        found.setdefault(name, []).append(i)
-    return {name: np.array(found[name], np.int64) for name in sorted(found)}
+    return columns.earlier(columns.coded(prompt_ids)[1]) < limit

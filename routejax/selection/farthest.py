@@ -1,10 +1,17 @@
 """Greedy farthest-point picks from a start near the mean (paper A.2, step 4).
 
-Exact on grid rows: the arithmetic is float64, in which all the integers that occur are
-exact, so picks do not depend on threads or on the order of a sum. On float32 rows the
-same arithmetic rounds. One pass over the rows per pick, which suits clusters and pools
-of up to about 10^5 rows; larger pools need a method that reads less.
+Here stands the reference, one pass over the rows per pick, which suits pools of up to
+about 10^5 rows. It is exact on grid rows: the arithmetic is float64, in which all the
+integers that occur are exact, so picks do not depend on threads or on the order of a
+sum. On float32 rows the same arithmetic rounds.
+
+`ENGINES` names what else computes the same picks of grid rows: "cpu" reads little
+(`farthest_lazy`), "jax" shares the rows among devices (`farthest_sharded`). Both are
+imported when they are asked for.
 """
+
+import importlib
+from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float64, Int64, Num
@@ -30,8 +37,15 @@ def distance_to_mean(phi: Num[np.ndarray, "N R"]) -> Float64[np.ndarray, "N"]:
     return np.sqrt(np.einsum("ij,ij->i", gaps, gaps))
 
 
+Picks = tuple[Int64[np.ndarray, "n"], Float64[np.ndarray, "n"]]
+
+
 def farthest_points(
-    phi: Num[np.ndarray, "N R"], count: int, start: int | None = None
+    phi: Num[np.ndarray, "N R"],
+    count: int,
+    start: int | None = None,
+    *,
+    engine: str = "reference",
 ) -> Int64[np.ndarray, "n"]:
     """Row indices in the order picked; each maximises the distance to those before.
 
@@ -39,24 +53,43 @@ def farthest_points(
     lowest row index. Rows already picked are never picked again, so duplicates come
     last, in order.
 
+    Args:
+        engine: a name in `ENGINES`; all but "reference" need grid rows.
+
     Raises:
-        UserError: `count` not in 1..N, or `start` not in 0..N-1.
+        UserError: `count` not in 1..N, `start` not in 0..N-1, an engine that does not
+            exist, or rows that the engine does not take.
     """
     if not 1 <= count <= len(phi):
         raise UserError(f"count must be in 1..{len(phi)} (rows), got {count}")
     if start is not None and not 0 <= start < len(phi):
         raise UserError(f"start must be in 0..{len(phi) - 1} (rows), got {start}")
-    return farthest_picks(phi, count, start)[0]
+    return farthest_picks(phi, count, start, engine=engine)[0]
 
 
 def farthest_picks(
-    phi: Num[np.ndarray, "N R"], count: int, start: int | None = None
-) -> tuple[Int64[np.ndarray, "n"], Float64[np.ndarray, "n"]]:
+    phi: Num[np.ndarray, "N R"],
+    count: int,
+    start: int | None = None,
+    *,
+    engine: str = "reference",
+) -> Picks:
     """`farthest_points`, and the distance of each pick to the nearest one before it.
 
-    The distance of the first pick is the one to the mean of `phi`. Arguments are not
-    checked.
+    The distance of the first pick is the one to the mean of `phi`. `count` and `start`
+    are not checked.
+
+    Raises:
+        UserError: an engine that does not exist, or rows that it does not take.
     """
+    if engine not in ENGINES:
+        raise UserError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
+    return ENGINES[engine](phi, count, start)
+
+
+def _reference(
+    phi: Num[np.ndarray, "N R"], count: int, start: int | None = None
+) -> Picks:
     rows = np.asarray(phi, np.float64)
     norms = np.einsum("ij,ij->i", rows, rows)
     pick = int(nearness_to_mean(rows).argmin()) if start is None else start
@@ -71,3 +104,23 @@ def farthest_picks(
         pick = int(closest.argmax())
         picks[i], squares[i] = pick, closest[pick]
     return picks, np.sqrt(np.maximum(squares, 0))
+
+
+def _lazy(phi: Num[np.ndarray, "N R"], count: int, start: int | None = None) -> Picks:
+    module = importlib.import_module("routejax.selection.farthest_lazy")
+    return module.picks(phi, count, start)
+
+
+def _sharded(
+    phi: Num[np.ndarray, "N R"], count: int, start: int | None = None
+) -> Picks:
+    module = importlib.import_module("routejax.selection.farthest_sharded")
+    return module.picks(phi, count, start)
+
+
+Engine = Callable[[np.ndarray, int, int | None], Picks]
+ENGINES: dict[str, Engine] = {
+    "reference": _reference,
+    "cpu": _lazy,
+    "jax": _sharded,
+}

@@ -30,17 +30,22 @@ def manifest(
         rejected: rows that each rule of eligibility rejected, by rule.
     """
     return {
-        "versions": {
-            "routejax": routejax.__version__,
-            "numpy": np.__version__,
-            "scikit-learn": sklearn.__version__,
-        },
+        "versions": versions(),
         "inputs": dict(inputs),
         "config": dict(config),
         "rejected": dict(rejected),
         "selection": selection.report,
         "selected": len(selection.ids),
         "ids_sha256": ids_sha256(selection.ids),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of what can change a selection."""
+    return {
+        "routejax": routejax.__version__,
+        "numpy": np.__version__,
+        "scikit-learn": sklearn.__version__,
     }
 
 

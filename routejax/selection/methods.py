@@ -2,49 +2,36 @@
 
 Every method has the same shape and fills the same budgets, so conditions of a
 comparison differ in nothing but the rule that picks the rows. Rows are in canonical
-order here (by id); "lowest row" in a tie means lowest id.
+order here (by id); "lowest row" in a tie means lowest id. The baselines of the released
+corpora stand in `baselines`.
 """
 
-import hashlib
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float64, Int64, Num
+from jaxtyping import Num
 
+from routejax.selection.baselines import (
+    in_space,
+    random,
+    topology_clusters,
+    topology_fps,
+)
 from routejax.selection.budgets import cluster_counts, cluster_quotas
 from routejax.selection.candidates import Candidates
 from routejax.selection.clusters import kmeans
-from routejax.selection.farthest import (
-    distance_to_mean,
-    farthest_picks,
-    nearness_to_mean,
+from routejax.selection.farthest import nearness_to_mean
+from routejax.selection.farthest_within import cluster_picks
+from routejax.selection.picks import (
+    Picks,
+    Settings,
+    farthest_engine,
+    joined,
+    unclustered,
 )
-
-
-class Settings(NamedTuple):
-    """What methods may read besides the candidates; see `select`."""
-
-    K: int
-    seed: int
-    n_init: int
-    max_iter: int
-    batch: int
-    engine: str
-
-
-class Picks(NamedTuple):
-    """Chosen rows in any order, with columns of the same length, and a report.
-
-    `cluster` is -1 and `distance` NaN where a method has none; `report` is JSON-able:
-    of one group, or of all groups by name.
-    """
-
-    rows: Int64[np.ndarray, "n"]
-    cluster: Int64[np.ndarray, "n"]
-    rank: Int64[np.ndarray, "n"]
-    distance: Float64[np.ndarray, "n"]
-    report: dict[str, Any]
+from routejax.selection.spaces import rows_at
 
 
 def diverse(pool: Candidates, budgets: Mapping[str, int], settings: Settings) -> Picks:
@@ -59,11 +46,12 @@ def diverse(pool: Candidates, budgets: Mapping[str, int], settings: Settings) ->
     parts = {}
     for name, rows in pool.groups.items():
         if budgets[name]:
-            part = _spread_out(pool.phi[rows], budgets[name], counts[name], settings)
+            phi = rows_at(pool.phi, rows)
+            part = _spread_out(phi, budgets[name], counts[name], settings)
             parts[name] = part._replace(rows=rows[part.rows])
         else:
-            parts[name] = _unclustered(rows[:0], np.empty(0))
-    return _joined(parts)
+            parts[name] = unclustered(rows[:0], np.empty(0))
+    return joined(parts, pool.unit)
 
 
 def _spread_out(
@@ -81,14 +69,8 @@ def _spread_out(
     )
     sizes = np.bincount(clusters.labels, minlength=k)
     quotas = cluster_quotas(sizes, budget)
-    by_cluster = np.argsort(clusters.labels, kind="stable")
-    rows, distances = [], []
-    for quota, end, size in zip(quotas, np.cumsum(sizes), sizes, strict=True):
-        if quota:
-            inside = by_cluster[end - size : end]
-            picks, distance = farthest_picks(phi[inside], int(quota))
-            rows.append(inside[picks])
-            distances.append(distance)
+    engine = farthest_engine(phi, settings)
+    picks = cluster_picks(phi, clusters.labels, quotas, engine=engine)
     report = {
         "clusters_asked": clusters.asked,
         "clusters_formed": clusters.formed,
@@ -98,13 +80,7 @@ def _spread_out(
         "cluster_sizes": sizes.tolist(),
         "cluster_quotas": quotas.tolist(),
     }
-    return Picks(
-        np.concatenate(rows),
-        np.repeat(np.arange(k), quotas),
-        np.concatenate([np.arange(quota) for quota in quotas]),
-        np.concatenate(distances),
-        report,
-    )
+    return Picks(picks.rows, picks.cluster, picks.rank, picks.distance, report)
 
 
 def similar(pool: Candidates, budgets: Mapping[str, int], settings: Settings) -> Picks:
@@ -115,50 +91,54 @@ def similar(pool: Candidates, budgets: Mapping[str, int], settings: Settings) ->
     del settings  # the mean decides everything
     parts = {}
     for name, rows in pool.groups.items():
-        order = np.argsort(nearness_to_mean(pool.phi[rows]), kind="stable")
+        phi = rows_at(pool.phi, rows)
+        order = np.argsort(nearness_to_mean(phi), kind="stable")
         nearest = order[: budgets[name]]
-        distance = distance_to_mean(pool.phi[rows])[nearest]
-        parts[name] = _unclustered(rows[nearest], distance)
-    return _joined(parts)
+        gaps = phi[nearest] - phi.mean(axis=0, dtype=np.float64)
+        distance = np.sqrt(np.einsum("ij,ij->i", gaps, gaps))
+        parts[name] = unclustered(rows[nearest], distance)
+    return joined(parts, pool.unit)
 
 
-def random(pool: Candidates, budgets: Mapping[str, int], settings: Settings) -> Picks:
-    """Uniform draws without replacement within the budgets (paper C.4).
+class Method(NamedTuple):
+    """How a method picks, the space it needs beside phi (or None), and one sentence."""
 
-    Each group has its own stream of PCG64, made from the seed and the SHA-256 of the
-    group's name, so its draw does not depend on the other groups; a smaller budget
-    draws a subset of a larger one (our choices). `rank` is the order of the draw.
-    """
-    parts = {}
-    for name, rows in pool.groups.items():
-        digest = hashlib.sha256(name.encode()).digest()
-        stream = np.random.PCG64([settings.seed, int.from_bytes(digest[:8], "big")])
-        order = np.random.Generator(stream).permutation(len(rows))
-        drawn = rows[order[: budgets[name]]]
-        parts[name] = _unclustered(drawn, np.full(len(drawn), np.nan))
-    return _joined(parts)
+    pick: Callable[[Candidates, Mapping[str, int], Settings], Picks]
+    space: str | None
+    sentence: str
 
 
-Selector = Callable[[Candidates, Mapping[str, int], Settings], Picks]
-SELECTORS: dict[str, Selector] = {
-    "diverse": diverse,
-    "similar": similar,
-    "random": random,
+SELECTORS: dict[str, Method] = {
+    "diverse": Method(
+        diverse,
+        None,
+        "Rows far apart within every cluster of phi, quotas by the size of clusters.",
+    ),
+    "similar": Method(
+        similar, None, "The rows nearest the mean of phi in every group."
+    ),
+    "random": Method(random, None, "Rows drawn uniformly in every group."),
+    "topology_fps": Method(
+        topology_fps, None, "Rows far apart in phi in every group, without clusters."
+    ),
+    "topology_clusters": Method(
+        topology_clusters,
+        None,
+        "Rows drawn uniformly within 200 clusters of phi, in proportion to their size.",
+    ),
+    "lexical_fps": Method(
+        partial(in_space, "lexical"),
+        "lexical",
+        "Rows far apart in the words they use: TF-IDF of tokens and pairs of tokens.",
+    ),
+    "embedding_fps": Method(
+        partial(in_space, "embedding"),
+        "embedding",
+        "Rows far apart in sentence embeddings that are read from a file.",
+    ),
+    "gradient_fps": Method(
+        partial(in_space, "gradient"),
+        "gradient",
+        "Rows far apart in approximate gradients that are read from a file.",
+    ),
 }
-
-
-def _unclustered(
-    rows: Int64[np.ndarray, "n"], distance: Float64[np.ndarray, "n"]
-) -> Picks:
-    return Picks(rows, np.full_like(rows, -1), np.arange(len(rows)), distance, {})
-
-
-def _joined(parts: Mapping[str, Picks]) -> Picks:
-    """The picks of all groups in one record, their reports by group name."""
-    return Picks(
-        np.concatenate([part.rows for part in parts.values()]),
-        np.concatenate([part.cluster for part in parts.values()]),
-        np.concatenate([part.rank for part in parts.values()]),
-        np.concatenate([part.distance for part in parts.values()]),
-        {name: part.report for name, part in parts.items()},
-    )

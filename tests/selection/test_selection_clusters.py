@@ -7,6 +7,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from routejax.errors import UserError
 from routejax.selection import clusters, kmeans, to_grid
+from routejax.selection.clustering import library
 from routejax.selection.seeding import plusplus
 
 
@@ -30,7 +31,7 @@ def test_seeds_are_those_of_scikit_learn(k, seed):
 def test_the_final_pass_is_exact_and_ties_go_to_the_lowest_index():
     rows = np.array([[0, 0], [4, 0], [2, 0], [-1, 0]], np.int16)
     centroids = np.array([[4, 0], [0, 0], [0, 0]], float)
-    labels, inertia = clusters.assign(rows, centroids)
+    labels, inertia = library.assign(rows, centroids)
     assert labels.tolist() == [1, 0, 0, 1]  # (2, 0) lies in the middle of 0 and 1
     assert inertia == 0 + 0 + 4 + 1
 
@@ -41,17 +42,17 @@ def test_the_final_pass_equals_a_slow_loop_in_any_blocks(monkeypatch):
     squares = (gaps**2).sum(axis=2)
     expected = squares.argmin(axis=1), float(squares.min(axis=1).sum())
     for entries in (10, 1000, 10**6):
-        monkeypatch.setattr(clusters, "_PASS_ENTRIES", entries)
-        labels, inertia = clusters.assign(rows, centroids.astype(float))
+        monkeypatch.setattr(library, "_PASS_ENTRIES", entries)
+        labels, inertia = library.assign(rows, centroids.astype(float))
         assert np.array_equal(labels, expected[0])
         assert inertia == expected[1]
 
 
 def test_centroids_are_rounded_to_the_grid_and_only_there(monkeypatch):
-    def engine(phi, k, fit):
-        return np.array([[0.6], [3.4]])
+    def fitted(phi, k, **options):
+        return np.array([[0.6], [3.4]], np.float32)
 
-    monkeypatch.setitem(clusters.ENGINES, "sklearn", engine)
+    monkeypatch.setattr(clusters, "fitted", fitted)
     found = kmeans(np.array([[0], [2], [4]], np.int16), 2)  # centroids 1 and 3
     assert (found.labels.tolist(), found.inertia) == ([0, 0, 1], 3)
     found = kmeans(np.array([[0], [1], [4]], np.float32), 2)
@@ -59,12 +60,13 @@ def test_centroids_are_rounded_to_the_grid_and_only_there(monkeypatch):
     assert found.inertia == pytest.approx(0.36 + 0.16 + 0.36)
 
 
-def test_blobs_far_apart_are_found():
+@pytest.mark.parametrize("engine", clusters.ENGINES)
+def test_blobs_far_apart_are_found(engine):
     centres = np.eye(6, dtype=np.float32)
     noise = np.random.default_rng(0).normal(0, 0.02, (6, 20, 6))
     rows = (centres[:, None] + noise).reshape(-1, 6)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    found = kmeans(to_grid(rows.astype(np.float32)).values, 6)
+    found = kmeans(to_grid(rows.astype(np.float32)).values, 6, engine=engine)
     assert (found.asked, found.formed, found.empty, found.singletons) == (6, 6, 0, 0)
     by_blob = found.labels.reshape(6, 20)
     assert (by_blob == by_blob[:, :1]).all()
@@ -116,7 +118,7 @@ def test_the_fit_runs_on_one_thread(monkeypatch):
         counted.extend(pool["num_threads"] for pool in threadpool_info())
         return plusplus(rows, count, random_state)
 
-    monkeypatch.setattr(clusters, "plusplus", seeds)
+    monkeypatch.setattr(library, "plusplus", seeds)
     kmeans(grid_rows(0, 50), 5)
     assert set(counted) == {1}
 
@@ -126,8 +128,12 @@ def test_mistakes():
     for k in (0, 6):
         with pytest.raises(UserError, match=rf"k must be in 1\.\.5 \(rows\), got {k}"):
             kmeans(rows, k)
-    with pytest.raises(UserError, match="engine must be one of sklearn, got 'faiss'"):
+    with pytest.raises(
+        UserError, match="engine must be one of sklearn, cpu, jax, got 'faiss'"
+    ):
         kmeans(rows, 2, engine="faiss")
+    with pytest.raises(UserError, match="seed must be at least 0, got -1"):
+        kmeans(rows, 2, seed=-1)
     for name in ("n_init", "max_iter", "batch"):
         with pytest.raises(UserError, match=f"{name} must be at least 1, got 0"):
             kmeans(rows, 2, **{name: 0})

@@ -1,6 +1,7 @@
 """Whole selections: hand-worked picks, properties over every method, and one golden."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,9 +13,11 @@ from routejax.selection import (
     group_budgets,
     ids_sha256,
     select,
+    select_all,
     to_grid,
 )
 from routejax.selection.candidates import candidates
+from routejax.selection.vectors import in_memory
 
 
 def unit(rows):
@@ -47,11 +50,32 @@ def shuffled(pool, order):
     }
 
 
+def with_spaces(pool):
+    """The pool with vectors for every space, given in each of the ways there are."""
+    by_id = {row_id: np.random.default_rng(int(row_id[4:])) for row_id in pool["ids"]}
+    drawn = {name: rng.normal(size=6).astype("f4") for name, rng in by_id.items()}
+    matrix = unit([drawn[row_id] for row_id in pool["ids"]])
+    names = sorted(drawn, reverse=True)
+    vectors = in_memory(
+        "file",
+        np.stack([drawn[name] for name in names]),
+        pa.array(names, pa.large_string()),
+    )
+    return pool | {
+        "spaces": {
+            "lexical": lambda: matrix,
+            "embedding": vectors,
+            "gradient": 3 * matrix,
+            "unread": lambda: pytest.fail("nobody asked"),
+        }
+    }
+
+
 @pytest.mark.parametrize("precision", ["exact", "float32"])
 @pytest.mark.parametrize("method", SELECTORS)
 @pytest.mark.parametrize("n", [1, 2, 25, 60])
 def test_every_method_fills_the_same_budgets(method, precision, n):
-    pool = small_pool()
+    pool = with_spaces(small_pool())
     chosen = select(method, **pool, n=n, precision=precision)
     assert len(chosen.ids) == len(set(chosen.ids)) == n
     assert chosen.ids == sorted(chosen.ids)
@@ -70,8 +94,8 @@ def test_every_method_fills_the_same_budgets(method, precision, n):
 @settings(deadline=None, max_examples=8)
 def test_the_order_of_the_input_changes_nothing(method, order, n):
     pool = small_pool()
-    one = select(method, **pool, n=n)
-    other = select(method, **shuffled(pool, order), n=n)
+    one = select(method, **with_spaces(pool), n=n)
+    other = select(method, **with_spaces(shuffled(pool, order)), n=n)
     assert one.ids == other.ids
     assert one.report == other.report
     for name in ("cluster", "rank", "distance"):
@@ -187,7 +211,7 @@ def test_random_is_uniform():
 
 @pytest.mark.parametrize("method", SELECTORS)
 def test_at_most_so_many_rows_of_a_prompt(method):
-    pool = small_pool()
+    pool = with_spaces(small_pool())
     chosen = select(method, **pool, n=40, per_prompt=2)
     kept = [pool["prompt_ids"][row] for row in chosen.rows]
     assert max(kept.count(name) for name in set(kept)) == 2
@@ -203,9 +227,9 @@ def test_at_most_so_many_rows_of_a_prompt(method):
 
 
 def test_quotas_and_empty_budgets():
-    pool = small_pool()
-    for method in SELECTORS:
-        chosen = select(method, **pool, n=7, quotas={"math": 7})
+    pool = with_spaces(small_pool())
+    for method, chosen in select_all([*SELECTORS], **pool, n=7, quotas={"math": 7}):
+        assert chosen.report["method"] == method
         assert set(chosen.group) == {"math"}
         assert chosen.report["groups"]["code"]["budget"] == 0
 
@@ -222,6 +246,76 @@ def test_a_grid_may_be_given_in_place_of_phi():
     }
     with pytest.raises(UserError, match="needs phi itself"):
         select("similar", **{**pool, "phi": grid}, n=20, precision="float32")
+
+
+def test_several_methods_are_those_one_by_one():
+    pool = with_spaces(small_pool())
+    together = dict(select_all([*SELECTORS], **pool, n=20, per_prompt=3))
+    assert list(together) == list(SELECTORS)
+    for method, chosen in together.items():
+        alone = select(method, **pool, n=20, per_prompt=3)
+        assert alone.ids == chosen.ids
+        assert alone.report == chosen.report
+    with pytest.raises(UserError, match="named once, got 'random' twice"):
+        select_all(["random", "similar", "random"], **pool, n=20)
+
+
+def test_columns_may_be_arrow_arrays():
+    pool = small_pool()
+    one = select("diverse", **pool, n=20)
+    names = ("ids", "groups", "prompt_ids")
+    kinds = (
+        pa.array,
+        lambda column: pa.chunked_array([column[:7], column[7:]], pa.large_string()),
+        lambda column: pa.array(column).dictionary_encode(),
+        lambda column: pa.array(column, pa.string_view()),
+        tuple,
+    )
+    for kind in kinds:
+        columns = {name: kind(pool[name]) for name in names}
+        other = select("diverse", **columns, phi=pool["phi"], n=20)
+        assert other.ids == one.ids
+        assert other.group == one.group
+        assert other.report == one.report
+    with pytest.raises(UserError, match="ids must be texts, got None in row 2"):
+        canonical_order(pa.array(["a", "b", None]))
+    with pytest.raises(UserError, match="must be texts in UTF-8; got an array of list"):
+        canonical_order(pa.array([["a"], ["b"]]))
+
+
+@given(
+    st.lists(
+        st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), min_size=1)
+    )
+)
+def test_the_order_of_ids_is_that_of_code_points(names):
+    order = canonical_order(ids := sorted(set(names), key=hash))
+    assert [ids[i] for i in order] == sorted(ids)
+    assert canonical_order(names[:1]).tolist() == list(range(len(names[:1])))
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=30), st.integers(1, 4))
+def test_the_cap_by_counting(prompts, limit):
+    ids = [f"{i:02d}" for i in range(len(prompts))][::-1]
+    phi = unit(np.ones((len(prompts), 2)))
+    found = candidates(ids, prompts, prompts, phi, per_prompt=limit)
+    seen, kept = {}, []
+    for row in reversed(range(len(prompts))):
+        seen[prompts[row]] = seen.get(prompts[row], 0) + 1
+        if seen[prompts[row]] <= limit:
+            kept.append(row)
+    assert found.positions.tolist() == kept
+    assert {
+        name: [prompts[kept[i]] for i in rows] for name, rows in found.groups.items()
+    } == {p: [p] * min(limit, prompts.count(p)) for p in sorted(set(prompts))}
+
+
+def test_rows_in_order_are_not_copied():
+    phi = to_grid(unit(np.random.default_rng(0).normal(size=(9, 3))))
+    ids = [f"{i}" for i in range(9)]
+    found = candidates(ids, ["g"] * 9, ids, phi)
+    assert np.shares_memory(found.phi, phi.values)
+    assert found.grid.sha256 == phi.sha256
 
 
 def test_candidates_are_in_order_of_id():
@@ -266,19 +360,40 @@ def test_the_golden_selection():
         ({"n": 5, "quotas": {"art": 1}}, "'art', which has no eligible row"),
         (
             {"n": 5, "method": "best"},
-            "must be one of diverse, similar, random, got 'be",
+            "must be one of diverse, similar, random, topology_fps, .* got 'be",
         ),
         ({"n": 5, "precision": "bf16"}, "precision must be one of exact, float32"),
         ({"n": 5, "per_prompt": 0}, "per_prompt must be at least 1"),
         ({"n": 5, "K": 0}, "K must be at least 1"),
         ({"n": 5, "seed": -1}, "seed must be in 0"),
+        ({"n": 5, "engine": "abacus"}, "engine must be one of sklearn.* got 'abacus'"),
         ({"n": 5, "groups": ["a"]}, r"groups must have one entry .*\(60\), got 1"),
+        ({"n": 5, "global_clusters": 0}, "global_clusters must be at least 1, got 0"),
+        (
+            {"n": 5, "method": "lexical_fps"},
+            "lexical_fps needs vectors of the space 'lexical', got none",
+        ),
+        (
+            {"n": 5, "groups": [*["a"] * 59, None]},
+            r"groups must be texts, got None in row 59",
+        ),
+        (
+            {"n": 5, "prompt_ids": [*["a"] * 58, 7, "b"]},
+            r"prompt_ids must be texts in UTF-8; got 7 in row 58",
+        ),
+        (
+            {"n": 5, "ids": [*(f"{i}" for i in range(59)), "\ud800"]},
+            r"ids must be texts in UTF-8; got '\\ud800' in row 59",
+        ),
     ],
 )
 def test_mistakes_are_named(change, words):
     arguments = {"method": "diverse", **small_pool(), **change}
     with pytest.raises(UserError, match=words):
         select(**arguments)
+    arguments["methods"] = [arguments.pop("method")]
+    with pytest.raises(UserError, match=words):
+        select_all(**arguments)  # at the call, before anything is chosen
 
 
 def test_mistakes_in_rows_are_named():
