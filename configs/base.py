@@ -48,7 +48,7 @@ def base() -> ConfigDict:
     config.tokenizer = ConfigDict()
     config.tokenizer.size = 448
 
-    # selection.select, after selection.project
+    # selection.select_all, after selection.project
     config.selection = ConfigDict()
     config.selection.family = "rlve"  # fingerprint family
     config.selection.group_by = "env"  # "env": equal budgets per environment; "all"
