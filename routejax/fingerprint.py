@@ -21,7 +21,6 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +55,13 @@ def main(config: dict[str, Any], root: Path) -> None:
     threads = features.at_least_one(
         "threads", config["threads"], at_most=features.MOST_THREADS
     )
-    pool = pool | {"paths": parse_paths(pool["paths"])}
-    require_apart(pool["paths"], root)
+    pool = pool | {"paths": pools.parse_paths(pool["paths"])}
+    pools.require_apart(pool["paths"], root, features.examples(root))
+    if (root / "phi").exists():
+        raise UserError(
+            f"{root} holds a selection; fingerprints want a folder of their own: "
+            "choose another --workdir"
+        )
     job = features.open_job(**pool, **settings)
     say_repeated(job, console)
     if _EXPLAIN.value is not None:
@@ -134,29 +138,6 @@ def list_features(family: str) -> None:
     """Every feature with its definition."""
     for name, meaning in fingerprints.describe(family).items():
         print(f"{name}\t{meaning}")
-
-
-def parse_paths(text: str) -> list[str]:
-    """The paths that commas separate; a text that is a path itself is one, commas and
-    all."""
-    if os.path.exists(os.path.expanduser(text)):  # noqa: PTH110, PTH111 - never raise
-        return [text]
-    return [path.strip() for path in text.split(",") if path.strip()]
-
-
-def require_apart(paths: Sequence[str], root: Path) -> None:
-    """The pool's folders and globs name no file of the run, which would be taken for a
-    part of the pool the next time.
-
-    Raises:
-        UserError: one does.
-    """
-    for file in features.examples(root):
-        if path := pools.naming(paths, file):
-            raise UserError(
-                f"the folder of the run, {root}, lies in the pool's folder {path}; "
-                "choose another --workdir"
-            )
 
 
 def require_page(page: str | None, name: str | None) -> None:

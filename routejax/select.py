@@ -3,12 +3,14 @@
     python -m routejax.select --config=configs/openthoughts3.py
         --config.pool.paths=FILES [--config.selection.n=N] [--workdir=DIR]
     python -m routejax.select --config=… --plan
+    python -m routejax.select --config=… --why=ID
 
 Fingerprints are made in DIR/features, or taken from the folder that
 `--config.features` names. All selectors of `--config.selection.methods` choose the same
 number of rows under the same quotas; their rows are in DIR/selected, as Parquet with
-the pool's own columns and as lines of chat messages. `--plan` says what would be done,
-and ends.
+the pool's own columns and as lines of chat messages; DIR/report.html shows what was
+chosen and how far apart it lies. `--plan` says what would be done, and ends; `--why`
+says what each selector made of one row of the pool, chosen or not.
 
 Stages are skipped where their results are there already, so the same command goes on
 after a kill. Exit status as for every entry (`routejax.program`).
@@ -17,6 +19,7 @@ after a kill. Exit status as for every entry (`routejax.program`).
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,24 +28,29 @@ from typing import Any
 from absl import flags
 from rich.console import Console
 
-from routejax import features
+from routejax import features, pools
 from routejax.errors import UserError
 from routejax.program import run_program
 from routejax.stages import select_plan as plan
+from routejax.stages import select_run, select_why
 from routejax.stages.select_features import find_fingerprints, make_fingerprints
 from routejax.stages.select_files import make_files
 from routejax.stages.select_manifest import write_manifest
 from routejax.stages.select_phi import make_phi
 from routejax.stages.select_picks import make_picks
+from routejax.stages.select_report import make_report
 from routejax.stages.select_run import SelectRun
 from routejax.stages.select_settings import read_settings
 from routejax.workdir import opened
 
 _PLAN = flags.DEFINE_bool("plan", False, "Prints what would be done, and ends.")
+_WHY = flags.DEFINE_string("why", None, "Id of a row of the pool to be told about.")
 
 
 def main(config: dict[str, Any], root: Path) -> None:
     run = open_run(config, root)
+    if _WHY.value is not None:
+        return say_why(run, _WHY.value)
     found = find_fingerprints(run.job, run.features, owned=run.owns_features)
     if found is None:
         say(run, plan.lines_before(run))
@@ -75,8 +83,8 @@ def open_run(config: Mapping[str, Any], root: Path) -> SelectRun:
             "routejax.fingerprint, then name their folder with --config.features=DIR"
         )
     pool = config["pool"]
-    pool = pool | {"paths": [path for path in pool["paths"].split(",") if path]}
-    require_apart(pool["paths"], root)
+    pool = pool | {"paths": pools.parse_paths(pool["paths"])}
+    pools.require_apart(pool["paths"], root, select_run.examples(root))
     job = features.open_job(**pool, **config["fingerprint"])
     if (root / "job.json").exists():
         raise UserError(
@@ -92,21 +100,6 @@ def open_run(config: Mapping[str, Any], root: Path) -> SelectRun:
         threads=threads,
         console=Console(soft_wrap=True),
     )
-
-
-def require_apart(paths: Sequence[str], root: Path) -> None:
-    """The run's folder is in none that the pool is read from, where its files would be
-    taken for the pool's.
-
-    Raises:
-        UserError: it is.
-    """
-    for path in map(Path, paths):
-        if path.is_dir() and root.resolve().is_relative_to(path.resolve()):
-            raise UserError(
-                f"the folder of the run, {root}, lies in the pool's folder {path}; "
-                "choose another --workdir"
-            )
 
 
 def asked(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,7 +122,41 @@ def select(
     manifest = write_manifest(run, made, phi, files, config)
     for name, one in manifest["selectors"].items():
         run.say(f"{name}: {one['selected']:,} rows, ids sha256 {one['ids_sha256']}")
-    run.say(f"Rows: {run.root / 'selected'}\nManifest: {run.root / 'manifest.json'}")
+    make_report(run, made, phi, picks, manifest, commands(sys.argv, run))
+    run.say(f"Rows: {run.root / 'selected'}\nReport: {run.root / 'report.html'}")
+    run.say(f"Manifest: {run.root / 'manifest.json'}")
+
+
+def commands(argv: Sequence[str], run: SelectRun) -> dict[str, str]:
+    """Command lines about another row of the pool, which want its id at their end.
+
+    `why` is this one with `--why`; `route` draws the row's steps as a page.
+    """
+    own = ("plan", "noplan", "why", "workdir")
+    kept, left = [], iter(argv[1:])
+    for given in left:
+        name, joined, _ = given.lstrip("-").partition("=")
+        if name not in own:
+            kept.append(given)
+        elif not joined and name in ("why", "workdir"):
+            next(left, None)  # the value stands by itself
+    same = shlex.join(kept)
+    python = "python -m routejax."
+    page = f"--workdir={shlex.quote(str(run.features))} --html=route.html --explain="
+    return {
+        "why": f"{python}select {same} --workdir={shlex.quote(str(run.root))} --why=",
+        "route": f"{python}fingerprint {same} {page}",
+    }
+
+
+def say_why(run: SelectRun, name: str) -> None:
+    """Prints what every selector made of a row.
+
+    Raises:
+        UserError: see `select_why.why`.
+    """
+    found = select_why.why(run, name)
+    say(run, select_why.lines(found, select_why.reports(run)))
 
 
 def say_plan(run: SelectRun, fingerprints: Mapping[str, Any]) -> None:

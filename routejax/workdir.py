@@ -256,7 +256,10 @@ def _is_passing(name: Path) -> bool:
 
 
 def _hash(path: Path) -> str | None:
-    return sha256(path.read_bytes()) if path.is_file() else None
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:  # may be larger than memory
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _sweep(folder: Path, passing: Iterable[str]) -> None:

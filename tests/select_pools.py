@@ -123,8 +123,9 @@ def forget():
         if name.startswith("config."):
             delattr(flags.FLAGS, name)
     flags.FLAGS.unparse_flags()
-    for name in ("config", "workdir"):
-        flags.FLAGS[name].value = None
+    for name in ("config", "workdir", "why"):
+        if name in flags.FLAGS:
+            flags.FLAGS[name].value = None
     if "plan" in flags.FLAGS:
         flags.FLAGS["plan"].value = False
 

@@ -91,6 +91,10 @@ MISTAKES = {
         r"repeats.*\('similar', 'similar'",
     ),
     "unknown arm": (["--config.arms=diverse,best"], "one of diverse, similar, random"),
+    "arm with vectors of its own": (
+        ["--config.arms=diverse,embedding_fps"],
+        "one of diverse, similar, .*topology_clusters",
+    ),
     "no arms": (["--config.arms="], r"config.arms must be .*, got \(\)"),
     "no seeds": (["--config.seeds="], r"config.seeds must be .*, got \(\)"),
     "seed twice": (

@@ -233,6 +233,13 @@ def test_vectors_of_a_file(root, paths, command, tmp_path):
     status, _, err = command(*given)
     assert (status, err) == (0, [])
     assert len(ids(tmp_path / "run", "embedding_fps")) == 12
+    first = ids(tmp_path / "run", "embedding_fps")
+    # Named the other way round, the vectors belong to other rows.
+    names = pq.read_table(finished().root / "features/rows.parquet")["id"].to_pylist()
+    (tmp_path / "v.ids.txt").write_text("\n".join(reversed(names)))
+    assert command(*given)[0] == 0
+    assert ids(tmp_path / "run", "embedding_fps") != first
+    (tmp_path / "v.ids.txt").unlink()
     np.save(tmp_path / "v.npy", values[:59])
     status, _, err = command(*given)
     assert status == 2
@@ -242,7 +249,8 @@ def test_vectors_of_a_file(root, paths, command, tmp_path):
 def test_words_by_a_tokenizer(root, paths, command, tmp_path):
     """Of all messages, by a model of our own; the order of the pool changes nothing."""
     texts = [text for n in range(60) for text in grouped(n)["response"].split("\n")]
-    model = tokenizer.train([*texts, grouped(0)["prompt"]], size=120).model
+    made = tokenizer.train([*texts, grouped(0)["prompt"]], size=120)
+    model = made.files["tokenizer.model"]
     (tmp_path / "t.model").write_bytes(model)
     flag = f"--config.selection.tokenizer={tmp_path / 't.model'}"
     given = over(paths, finished().reused, flag)

@@ -1,5 +1,6 @@
 """`python -m routejax.select`: every mistake is one line and leaves nothing behind."""
 
+import functools
 import re
 from pathlib import Path
 
@@ -114,13 +115,31 @@ def test_a_mistake_is_one_line_and_leaves_nothing(what, paths, command, tmp_path
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_in_the_pools_folder(command, tmp_path):
+@pytest.mark.parametrize("path", ["pool", "pool/**", "pool/*/selected/*.jsonl"])
+def test_a_run_in_the_pools_folder(path, command, tmp_path):
     write_grouped(tmp_path / "pool")
     inside = tmp_path / "pool/run"
-    status, _, err = command(*over([str(tmp_path / "pool")]), workdir=inside)
+    (tmp_path / "pool/old/selected").mkdir(parents=True)
+    write_rows(tmp_path / "pool/old/selected/a.jsonl", [grouped(0)])
+    status, _, err = command(*over([str(tmp_path / path)]), workdir=inside)
     assert status == 2
     assert "lies in the pool's folder" in err[0]
     assert not inside.exists()
+
+
+def test_fingerprints_and_a_selection_in_one_folder(
+    paths, monkeypatch, capsys, tmp_path
+):
+    given = over(paths)[:3]  # those of the pool
+    flag = f"--workdir={finished().root}"
+    call = functools.partial(call_entry, monkeypatch, capsys, *given)
+    status, _, err = call(flag, name="fingerprint")
+    assert status == 2
+    assert "holds a selection; fingerprints want a folder of their own" in err[0]
+    flag = f"--workdir={finished().root / 'features'}"
+    status, _, err = call(flag)
+    assert status == 2
+    assert "holds fingerprints; a selection wants a folder of its own" in err[0]
 
 
 # What only the pool can tell; fingerprints are there already.

@@ -22,7 +22,7 @@ from routejax.pools.files import Index, require_state
 from routejax.pools.hashing import pool_sha256
 from routejax.pools.layouts import LAYOUTS
 from routejax.pools.opened import Part, Pool, open_pool
-from routejax.pools.paths import naming
+from routejax.pools.paths import parse_paths, require_apart
 from routejax.pools.poolfile import read_pool, write_pool
 from routejax.pools.rules import RULES, TESTBEDS
 from routejax.pools.stream import STREAM_SCHEMA, Batch, Unreadable
@@ -43,12 +43,13 @@ __all__ = [
     "columns_for",
     "eligible",
     "judge",
-    "naming",
     "open_pool",
+    "parse_paths",
     "pool_sha256",
     "read_pool",
     "rejected_rows",
     "rejection_counts",
+    "require_apart",
     "require_state",
     "unreadable_rows",
     "write_pool",

@@ -113,7 +113,7 @@ class Pool:
             raise UserError(f"{part.path} is no file of this pool")
         source = sources[part.path]
         read = read_table if source.index.schema is not None else read_lines
-        for first, chunk in _chunks(source, part, tuple(columns_of(source, schema))):
+        for first, chunk in chunks(source, part, tuple(columns_of(source, schema))):
             yield read(chunk, first, source, schema)
 
 
@@ -156,14 +156,14 @@ class _Place(NamedTuple):
 
     key: tuple[Any, ...]
     row: int
-    chunks: Iterator[Any]
+    ahead: Iterator[Any]
     rest: Any
 
 
 _stopped = threading.local()
 
 
-def _chunks(
+def chunks(
     source: Source, part: Part, columns: tuple[str, ...]
 ) -> Iterator[tuple[int, Any]]:
     """(first row, chunk) over a part: record batches, or lists of lines."""
@@ -172,13 +172,13 @@ def _chunks(
     place = getattr(_stopped, "place", None)
     _stopped.place = None  # a reader that is given up half-way leaves nothing behind
     if place and place.key == key and place.row == part.first:
-        chunks, rest = place.chunks, place.rest
+        ahead, rest = place.ahead, place.rest
     else:
-        chunks = KINDS[source.kind].stream(source.index, part.first, columns)
+        ahead = KINDS[source.kind].stream(source.index, part.first, columns)
         rest = None
     row, end = part.first, part.first + part.rows
     while row < end:
-        chunk = rest if rest is not None else next(chunks, None)
+        chunk = rest if rest is not None else next(ahead, None)
         if chunk is None:
             raise UserError(
                 f"pool file {part.path} ends at row {row}; it was changed, run the "
@@ -189,7 +189,7 @@ def _chunks(
         yield row, _slice(chunk, taken)
         row += taken
     require_state(part.path, source.state)
-    _stopped.place = _Place(key, row, chunks, rest)
+    _stopped.place = _Place(key, row, ahead, rest)
 
 
 def _fitting(chunk: Any, rows: int) -> int:

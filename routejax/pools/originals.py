@@ -15,7 +15,7 @@ from jaxtyping import Int64
 
 from routejax.errors import UserError
 from routejax.pools.chats import chat
-from routejax.pools.opened import Part, Pool, _chunks
+from routejax.pools.opened import Part, Pool, chunks
 from routejax.pools.own_columns import InputRows
 from routejax.pools.reading import Source, columns_of, read_lines, read_table
 from routejax.pools.stream import schema_of
@@ -117,7 +117,7 @@ def _taken(
     source: Source, part: Part, rows: Int64[np.ndarray, "m"]
 ) -> Iterator[tuple[int, Int64[np.ndarray, "k"], Any]]:
     """Per chunk with some of these input rows: its first row, their places, they."""
-    for first, chunk in _chunks(source, part, source.index.names):
+    for first, chunk in chunks(source, part, source.index.names):
         low, high = np.searchsorted(rows, [first, first + len(chunk)])
         places = rows[low:high] - first
         if len(places):

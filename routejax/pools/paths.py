@@ -57,6 +57,29 @@ def find_files(paths: str | Path | Sequence[str | Path]) -> Found:
     return Found(tuple(sorted(kept)), tuple(sorted(repeated)))
 
 
+def parse_paths(text: str) -> list[str]:
+    """The paths that commas separate; a text that is a path itself is one, commas and
+    all."""
+    if os.path.exists(os.path.expanduser(text)):  # noqa: PTH110, PTH111 - never raise
+        return [text]
+    return [path.strip() for path in text.split(",") if path.strip()]
+
+
+def require_apart(paths: Sequence[str], root: Path, files: Sequence[Path]) -> None:
+    """A pool's folders and globs name none of the files of a run in the folder `root`,
+    which would be taken for a part of the pool the next time.
+
+    Raises:
+        UserError: one does.
+    """
+    for file in files:
+        if path := naming(paths, file):
+            raise UserError(
+                f"the folder of the run, {root}, lies in the pool's folder {path}; "
+                "choose another --workdir"
+            )
+
+
 def naming(paths: Sequence[str], file: Path) -> str | None:
     """The first of the paths that would name `file` if it were there, None if none."""
     wanted = Path(os.path.realpath(file)), Path(os.path.abspath(file))  # noqa: PTH100

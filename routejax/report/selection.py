@@ -81,7 +81,7 @@ def composition(inputs: Inputs) -> str:
         pool = _shares((inputs.results.get("pool") or {}).get(key))
         arms = {a: _shares(inputs.selection(a.name).get(key)) for a in inputs.arms}
         if any(arms.values()):
-            drawn.append(panel(name, _strip(pool, arms, name)))
+            drawn.append(panel(name, shares_strip(pool, arms, name)))
     if not drawn:
         return not_run(
             "composition", "Composition", "no strategies or environments are known."
@@ -160,7 +160,8 @@ def _shares(counts: Mapping[str, int] | None) -> Shares:
     return {key: n / total for key, n in (counts or {}).items()} if total else {}
 
 
-def _strip(pool: Shares, arms: Mapping[Look, Shares], name: str) -> str:
+def shares_strip(pool: Shares, arms: Mapping[Look, Shares], name: str) -> str:
+    """One line for each kind: a tick for its share of the pool, a marker per arm."""
     names = sorted(
         {key for shares in (pool, *arms.values()) for key in shares},
         key=lambda key: (-pool.get(key, 0.0), key),

@@ -25,8 +25,16 @@ from routejax.selection.layout import principal_plane
 from routejax.selection.lexical import lexical_vectors
 from routejax.selection.manifest import ids_sha256, manifest
 from routejax.selection.methods import SELECTORS, Method
+from routejax.selection.nearest import Nearest, nearest
 from routejax.selection.projection import gaussian_projection, project
-from routejax.selection.spread import Coverage, Spread, coverage, spread
+from routejax.selection.spread import (
+    Coverage,
+    Spread,
+    coverage,
+    spread,
+    spread_of_prompts,
+    vendi,
+)
 from routejax.selection.standardise import standardise
 from routejax.selection.vectors import Vectors, open_vectors
 
@@ -39,6 +47,7 @@ __all__ = [
     "Grid",
     "Method",
     "Moments",
+    "Nearest",
     "Selection",
     "Spread",
     "Vectors",
@@ -56,6 +65,7 @@ __all__ = [
     "lexical_vectors",
     "manifest",
     "moments",
+    "nearest",
     "open_vectors",
     "principal_plane",
     "project",
@@ -64,6 +74,8 @@ __all__ = [
     "select",
     "select_all",
     "spread",
+    "spread_of_prompts",
     "standardise",
     "to_grid",
+    "vendi",
 ]

@@ -76,7 +76,7 @@ def topology_clusters(
         parts[name] = taken._replace(
             cluster=labels[drawn[kept]], rank=rank[kept], report=report
         )
-    return joined(parts, pool.unit)
+    return joined(parts, pool.unit)._replace(labels=clusters.labels)
 
 
 _FIT = ("seed", "n_init", "max_iter", "batch", "engine")

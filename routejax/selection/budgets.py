@@ -34,10 +34,15 @@ def group_budgets(
             "code" comes before "math".
 
     Raises:
-        UserError: n not in 1..rows; a quota for an unknown group, below zero or above
-            the group's size; quotas that cannot add up to n.
+        UserError: no rows at all; n not in 1..rows; a quota for an unknown group, below
+            zero or above the group's size; quotas that cannot add up to n.
     """
     rows = sum(sizes.values())
+    if not rows:
+        raise UserError(
+            f"no row is eligible, so none can be chosen (n = {n}); see which rules "
+            "rejected them"
+        )
     if not 1 <= n <= rows:
         raise UserError(f"n must be in 1..{rows} (eligible rows), got {n}")
     fixed = dict(quotas or {})

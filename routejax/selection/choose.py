@@ -15,7 +15,7 @@ from jaxtyping import Float64, Int64, Num
 
 from routejax.errors import UserError
 from routejax.selection.budgets import cluster_counts, cluster_total, group_budgets
-from routejax.selection.candidates import Candidates, candidates
+from routejax.selection.candidates import PRECISIONS, Candidates, candidates
 from routejax.selection.clusters import ENGINES
 from routejax.selection.columns import Column, taken, texts
 from routejax.selection.grid import Grid
@@ -41,6 +41,9 @@ class Selection:
             far, to the group mean for `similar`, NaN for random draws.
         capped_ids: ids left out by `per_prompt`, in order.
         report: counts and settings, ready for JSON.
+        labels: cluster of every row given to `select`, chosen or not; -1 for rows left
+            out by `per_prompt` and in groups without a budget. None for methods without
+            clusters.
     """
 
     rows: Int64[np.ndarray, "n"]
@@ -51,6 +54,7 @@ class Selection:
     distance: Float64[np.ndarray, "n"]
     capped_ids: list[str]
     report: dict[str, Any]
+    labels: Int64[np.ndarray, "N"] | None
 
 
 def select(method: str, **asked: Any) -> Selection:
@@ -95,7 +99,8 @@ def select_all(
         seed: of k-means (the same in every group) and of all random draws.
         per_prompt: cap on the rows of one prompt, see `candidates`.
         precision: "exact" rounds phi and other vectors to the integer grid, after which
-            the ids are the same for any number of threads; "float32" leaves them.
+            the ids are the same for any number of threads; "float32" leaves them, and
+            needs the engine "sklearn".
         n_init, max_iter, batch, engine: of k-means, see `kmeans`.
         global_clusters: of `topology_clusters`.
         spaces: the vectors that methods need beside phi (`SELECTORS[name].space`): a
@@ -107,7 +112,7 @@ def select_all(
             what those functions raise.
     """
     _check_methods(methods, spaces or {})
-    _check_settings(seed, engine, global_clusters)
+    _check_settings(seed, engine, precision, global_clusters)
     names = {"ids": texts("ids", ids), "groups": texts("groups", groups)}
     pool = candidates(
         names["ids"],
@@ -151,9 +156,20 @@ def _check_methods(methods: Sequence[str], spaces: Mapping[str, Source]) -> None
             )
 
 
-def _check_settings(seed: int, engine: str, global_clusters: int) -> None:
+def _check_settings(
+    seed: int, engine: str, precision: str, global_clusters: int
+) -> None:
     if engine not in ENGINES:
         raise UserError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
+    if precision not in PRECISIONS:
+        raise UserError(
+            f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}"
+        )
+    if precision == "float32" and engine != "sklearn":
+        raise UserError(
+            f"engine {engine!r} works on integers; for precision 'float32' it must be "
+            "'sklearn'"
+        )
     if not 0 <= seed < 2**32:
         raise UserError(f"seed must be in 0..{2**32 - 1}, got {seed}")
     if global_clusters < 1:
@@ -184,7 +200,17 @@ def _selection(
         distance=picks.distance[order] / picks.unit,
         capped_ids=taken(ids, pool.capped).to_pylist(),
         report=report,
+        labels=_labels(pool, picks, len(ids)),
     )
+
+
+def _labels(pool: Candidates, picks: Picks, rows: int) -> Int64[np.ndarray, "N"] | None:
+    """The cluster of every row in the order of the input."""
+    if picks.labels is None:
+        return None
+    found = np.full(rows, -1)
+    found[pool.positions] = picks.labels
+    return found
 
 
 def _counts(

@@ -7,6 +7,7 @@ Two million ids are sorted in about a second and never become Python objects.
 # pyright: reportAttributeAccessIssue=false
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ from jaxtyping import Int64
 
 from routejax.errors import UserError
 
-Column = Sequence[str] | pa.Array | pa.ChunkedArray
+Column = Sequence[Any] | pa.Array | pa.ChunkedArray  # entries: see `texts`
 
 
 def texts(name: str, column: Column) -> pa.LargeStringArray:
@@ -114,4 +115,4 @@ def members(codes: Int64[np.ndarray, "N"], count: int) -> list[Int64[np.ndarray,
     """The rows of each code 0..count-1, ascending."""
     order = np.argsort(codes, kind="stable")
     ends = np.cumsum(np.bincount(codes, minlength=count))
-    return np.split(order, ends[:-1])
+    return np.split(order, ends[:-1]) if count else []

@@ -17,25 +17,7 @@ import numpy as np
 from jaxtyping import Float64, Int64, Num
 
 from routejax.errors import UserError
-
-
-def nearness_to_mean(phi: Num[np.ndarray, "N R"]) -> Float64[np.ndarray, "N"]:
-    """A key that orders the rows by distance to their mean, equal where distances are.
-
-    With s the sum of the m rows, ||q - s/m||^2 = |q|^2 - 2 q.s/m + const, so the key is
-    m |q|^2 - 2 q.s: on grid rows integers below 2^53 for up to 2^27 rows.
-    """
-    rows = np.asarray(phi, np.float64)
-    norms = np.einsum("ij,ij->i", rows, rows)
-    return len(rows) * norms - 2 * (rows @ rows.sum(axis=0))
-
-
-def distance_to_mean(phi: Num[np.ndarray, "N R"]) -> Float64[np.ndarray, "N"]:
-    """Euclidean distance of every row to the mean of the rows, rounded."""
-    rows = np.asarray(phi, np.float64)
-    gaps = rows - rows.mean(axis=0)
-    return np.sqrt(np.einsum("ij,ij->i", gaps, gaps))
-
+from routejax.selection.nearness import gaps_to_mean, nearness_to_mean
 
 Picks = tuple[Int64[np.ndarray, "n"], Float64[np.ndarray, "n"]]
 
@@ -92,10 +74,10 @@ def _reference(
 ) -> Picks:
     rows = np.asarray(phi, np.float64)
     norms = np.einsum("ij,ij->i", rows, rows)
-    pick = int(nearness_to_mean(rows).argmin()) if start is None else start
+    pick = int(nearness_to_mean(phi).argmin()) if start is None else start
     picks = np.empty(count, np.int64)
     squares = np.empty(count)
-    squares[0] = distance_to_mean(rows)[pick] ** 2
+    squares[0] = gaps_to_mean(phi, np.array([pick]))[0] ** 2
     picks[0] = pick
     closest = np.full(len(rows), np.inf)
     for i in range(1, count):

@@ -26,11 +26,8 @@ from jaxtyping import Float32, Float64, Int, Int32, Int64, Num
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from routejax.selection.farthest_kernels import count_by_height, greedy, lower
-from routejax.selection.farthest_start import (
-    gap_to_mean,
-    grid_norms,
-    nearest_to_mean,
-)
+from routejax.selection.farthest_start import grid_norms
+from routejax.selection.nearness import gaps_to_mean, nearness_to_mean
 
 _SIZE = 4096  # rows a round brings up to date, more where it yields no pick
 _LIVE = 4096  # rows a round chooses among: 64 MiB of products
@@ -73,9 +70,9 @@ def picks(
         UserError: see `grid_norms`.
     """
     norms = grid_norms(phi)
-    first = nearest_to_mean(phi, norms) if start is None else start
+    first = int(nearness_to_mean(phi).argmin()) if start is None else start
     now = _standing(phi, norms, count)
-    _add(now, np.array([first]), np.array([gap_to_mean(phi, first) ** 2]), 0)
+    _add(now, np.array([first]), gaps_to_mean(phi, np.array([first])) ** 2, 0)
     now.closest[first] = -1
     threads = _blas_threads()
     with threadpool_limits(limits=1, user_api="blas"), _pool(threads) as pool:

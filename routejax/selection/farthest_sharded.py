@@ -22,11 +22,8 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Float64, Int, Int64, Num
 
-from routejax.selection.farthest_start import (
-    gap_to_mean,
-    grid_norms,
-    nearest_to_mean,
-)
+from routejax.selection.farthest_start import grid_norms
+from routejax.selection.nearness import gaps_to_mean, nearness_to_mean
 
 _AXIS = "rows"
 _SHARDED, _SAME = PartitionSpec(_AXIS), PartitionSpec()
@@ -110,13 +107,13 @@ def picks(
     offered = max(8, _OFFERED // devices)
     sizes = Sizes(max(offered + _GROUPS, _RENEWED // devices), offered)
     norms = grid_norms(phi)
-    first = nearest_to_mean(phi, norms) if start is None else start
+    first = int(nearness_to_mean(phi).argmin()) if start is None else start
     shard = _placed(phi, norms, first, mesh, sizes)
     made = _begun(phi, norms, first, count, mesh, sizes)
     while int(made.done) < count:
         shard, made = _advance(shard, made, np.int32(count), mesh=mesh, sizes=sizes)
     squares = np.array(made.squares[:count], np.float64)
-    squares[0] = gap_to_mean(phi, first) ** 2
+    squares[0] = gaps_to_mean(phi, np.array([first]))[0] ** 2
     return np.array(made.picks[:count], np.int64), np.sqrt(squares)
 
 

@@ -22,8 +22,8 @@ from routejax.selection.baselines import (
 from routejax.selection.budgets import cluster_counts, cluster_quotas
 from routejax.selection.candidates import Candidates
 from routejax.selection.clusters import kmeans
-from routejax.selection.farthest import nearness_to_mean
 from routejax.selection.farthest_within import cluster_picks
+from routejax.selection.nearness import gaps_to_mean, nearness_to_mean
 from routejax.selection.picks import (
     Picks,
     Settings,
@@ -43,15 +43,16 @@ def diverse(pool: Candidates, budgets: Mapping[str, int], settings: Settings) ->
     """
     sizes = {name: len(rows) for name, rows in pool.groups.items()}
     counts = cluster_counts(settings.K, budgets, sum(budgets.values()), sizes)
-    parts = {}
+    parts, labels = {}, np.full(len(pool.phi), -1)
     for name, rows in pool.groups.items():
         if budgets[name]:
             phi = rows_at(pool.phi, rows)
             part = _spread_out(phi, budgets[name], counts[name], settings)
-            parts[name] = part._replace(rows=rows[part.rows])
+            parts[name] = part._replace(rows=rows[part.rows], labels=None)
+            labels[rows] = part.labels
         else:
             parts[name] = unclustered(rows[:0], np.empty(0))
-    return joined(parts, pool.unit)
+    return joined(parts, pool.unit)._replace(labels=labels)
 
 
 def _spread_out(
@@ -80,7 +81,8 @@ def _spread_out(
         "cluster_sizes": sizes.tolist(),
         "cluster_quotas": quotas.tolist(),
     }
-    return Picks(picks.rows, picks.cluster, picks.rank, picks.distance, report)
+    made = Picks(picks.rows, picks.cluster, picks.rank, picks.distance, report)
+    return made._replace(labels=clusters.labels)
 
 
 def similar(pool: Candidates, budgets: Mapping[str, int], settings: Settings) -> Picks:
@@ -94,9 +96,7 @@ def similar(pool: Candidates, budgets: Mapping[str, int], settings: Settings) ->
         phi = rows_at(pool.phi, rows)
         order = np.argsort(nearness_to_mean(phi), kind="stable")
         nearest = order[: budgets[name]]
-        gaps = phi[nearest] - phi.mean(axis=0, dtype=np.float64)
-        distance = np.sqrt(np.einsum("ij,ij->i", gaps, gaps))
-        parts[name] = unclustered(rows[nearest], distance)
+        parts[name] = unclustered(rows[nearest], gaps_to_mean(phi, nearest))
     return joined(parts, pool.unit)
 
 

@@ -29,6 +29,8 @@ class Picks(NamedTuple):
             phi has length 1.
         report: JSON-able, of one group, or of all groups by name.
         space: what the distances are taken in, JSON-able; None for phi.
+        labels: cluster of every candidate within its group, chosen or not, -1 in groups
+            without a budget; None where a method has no clusters.
     """
 
     rows: Int64[np.ndarray, "n"]
@@ -38,6 +40,7 @@ class Picks(NamedTuple):
     report: dict[str, Any]
     unit: int = 1
     space: dict[str, Any] | None = None
+    labels: Int64[np.ndarray, "N"] | None = None
 
 
 def unclustered(

@@ -1,20 +1,23 @@
 """How far apart the rows of a selection are, and how well they cover their pool.
 
 The five statistics of paper A.4 and Table 3 look within prompts; `coverage` looks from
-the pool to the selection. They describe a selection and take no part in making one.
+the pool to the selection, `vendi` counts how many different rows there are in effect.
+They describe a selection and take no part in making one. Rows are looked at prompt by
+prompt or block by block, so a selection need not fit in memory.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Float64, Int, Num
 
 from routejax.errors import UserError
-from routejax.moments import moments
+from routejax.moments import Moments, moments
+from routejax.selection.nearest import nearest
 
 _ACTIVE_SHARE = 50  # a pattern is active in at least one of 50 solutions (2 %)
-_BLOCK_ENTRIES = 4_000_000
+_BLOCK_ROWS = 8192
 
 
 class Spread(NamedTuple):
@@ -64,23 +67,51 @@ def spread(
             f"prompt_ids must have one entry per row ({len(features)}), "
             f"got {len(prompt_ids)}"
         )
-    indicators = features[:, patterns]
-    if not np.isin(indicators, (0, 1)).all():
-        raise UserError("pattern columns must be 0 or 1; check the slice of the block")
-    response, shape = _scaled(features[:, continuous]), _scaled(features[:, topology])
-    statistics = [
-        (
-            _pairwise_distance(response[rows]),
-            _pairwise_distance(shape[rows]),
-            float((shape[rows] - shape[rows[0]]).var(axis=0).mean()),
-            *_pattern_use(indicators[rows]),
+    _check_indicators(features[:, patterns])
+    return spread_of_prompts(
+        (features[rows] for rows in _shared_prompts(prompt_ids)),
+        moments(features),
+        continuous=continuous,
+        topology=topology,
+        patterns=patterns,
+    )
+
+
+def spread_of_prompts(
+    prompts: Iterable[Float[np.ndarray, "m D"]],
+    stats: Moments,
+    *,
+    continuous: slice,
+    topology: slice,
+    patterns: slice,
+) -> Spread:
+    """The statistics of `spread`, from the rows of one prompt after the other.
+
+    Args:
+        prompts: features of the selected rows of each prompt that keeps at least two.
+        stats: moments over all selected rows, those of other prompts too.
+
+    Raises:
+        UserError: pattern columns that are not 0 or 1.
+    """
+    sigma = np.sqrt(np.where(stats.variance == 0, 1.0, stats.variance))
+    statistics = []
+    for rows in prompts:
+        _check_indicators(rows[:, patterns])
+        scaled = (rows - stats.mean) / sigma
+        shape = scaled[:, topology]
+        statistics.append(
+            (
+                _pairwise_distance(scaled[:, continuous]),
+                _pairwise_distance(shape),
+                float((shape - shape[0]).var(axis=0).mean()),
+                *_pattern_use(rows[:, patterns]),
+            )
         )
-        for rows in _shared_prompts(prompt_ids)
-    ]
     if not statistics:
-        return Spread(len(features), 0, *[float("nan")] * 5)
+        return Spread(stats.count, 0, *[float("nan")] * 5)
     means = np.mean(statistics, axis=0).tolist()
-    return Spread(len(features), len(statistics), *means)
+    return Spread(stats.count, len(statistics), *means)
 
 
 def coverage(phi: Num[np.ndarray, "N R"], selected: Int[np.ndarray, "n"]) -> Coverage:
@@ -93,23 +124,35 @@ def coverage(phi: Num[np.ndarray, "N R"], selected: Int[np.ndarray, "n"]) -> Cov
     """
     if not len(selected) or selected.min() < 0 or selected.max() >= len(phi):
         raise UserError(f"selected must hold row indices in 0..{len(phi) - 1}")
-    kept = phi[selected].astype(np.float64)
-    norms = np.einsum("ij,ij->i", kept, kept)
-    nearest = np.empty(len(phi))
-    step = max(1, _BLOCK_ENTRIES // len(kept))
-    for first in range(0, len(phi), step):
-        rows = phi[first : first + step].astype(np.float64)
-        best = (norms - 2 * (rows @ kept.T)).min(axis=1)
-        nearest[first : first + step] = best + np.einsum("ij,ij->i", rows, rows)
-    nearest[selected] = 0.0
-    distance = np.sqrt(np.maximum(nearest, 0.0))
+    distance = nearest(phi, phi[selected]).distance
     return Coverage(float(distance.max()), float(distance.mean()))
 
 
-def _scaled(block: Float[np.ndarray, "N D"]) -> Float64[np.ndarray, "N D"]:
-    stats = moments(block)
-    sigma = np.sqrt(np.where(stats.variance == 0, 1.0, stats.variance))
-    return (block - stats.mean) / sigma
+def vendi(phi: Num[np.ndarray, "N R"]) -> float:
+    """The Vendi score of the rows with the cosine as kernel (Friedman and Dieng, 2023).
+
+    exp of the Shannon entropy of the eigenvalues of K/N, K the cosines of all pairs:
+    1 where all rows point the same way, at most min(N, R). The eigenvalues that are not
+    zero are also those of the R x R matrix of products of features, which is what is
+    computed. Zero rows count as a direction of their own (our choice). NaN for no rows.
+    """
+    if not len(phi):
+        return float("nan")
+    products, empty = np.zeros((phi.shape[1], phi.shape[1])), 0
+    for first in range(0, len(phi), _BLOCK_ROWS):
+        rows = np.asarray(phi[first : first + _BLOCK_ROWS], np.float64)
+        norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        unit = rows[norms > 0] / norms[norms > 0, None]
+        empty += len(rows) - len(unit)
+        products += unit.T @ unit
+    values = np.append(np.linalg.eigvalsh(products), empty) / len(phi)
+    values = values[values > 0]
+    return float(np.exp(-(values * np.log(values)).sum()))
+
+
+def _check_indicators(indicators: Float[np.ndarray, "m D"]) -> None:
+    if not np.isin(indicators, (0, 1)).all():
+        raise UserError("pattern columns must be 0 or 1; check the slice of the block")
 
 
 def _shared_prompts(prompt_ids: Sequence[str]) -> list[list[int]]:

@@ -188,20 +188,25 @@ def room(shape: tuple[int, int], dtype: str, scratch: Path | None) -> np.ndarray
         ) from error
 
 
+def ids_beside(path: Path) -> tuple[Path | None, Path]:
+    """The file of ids beside a matrix, None if there is none, and what to call one."""
+    stem = path.with_name(path.name.removesuffix(".npy").removesuffix(".zarr"))
+    beside = [stem.with_name(stem.name + ending) for ending in _IDS]
+    return next((file for file in beside if file.exists()), None), beside[0]
+
+
 def _ids_beside(
     path: Path, ids: str | Path | None, pool_ids: Column | None, id_column: str
 ) -> Column:
     if ids is not None:
         return read_ids(Path(ids), id_column)
-    stem = path.with_name(path.name.removesuffix(".npy").removesuffix(".zarr"))
-    beside = [stem.with_name(stem.name + ending) for ending in _IDS]
-    for file in beside:
-        if file.exists():
-            return read_ids(file, id_column)
+    file, preferred = ids_beside(path)
+    if file:
+        return read_ids(file, id_column)
     if pool_ids is not None:
         return pool_ids
     raise UserError(
-        f"{path} has no ids; put them beside it in {beside[0].name}, one a line in the "
+        f"{path} has no ids; put them beside it in {preferred.name}, one a line in the "
         "order of the vectors, or say that it has the pool's order"
     )
 

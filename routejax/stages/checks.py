@@ -98,7 +98,8 @@ _OPTIMISER = {
 RULES: dict[str, Rule] = {
     "name": Rule("the name of the recipe", bool),
     "needs": Rule("text", lambda value: isinstance(value, str)),
-    "arms": _list_of(_one_of(SELECTORS)),
+    # those that work in vectors of their own need a file; `routejax.select` takes it
+    "arms": _list_of(_one_of(n for n, m in SELECTORS.items() if m.space is None)),
     "seeds": _list_of(_SEED),
     **{f"envs.{split}": _ENVS for split in ("sft", "rl", "evaluation")},
     **{f"difficulties.{split}": _SPAN for split in ("sft", "rl", "evaluation")},

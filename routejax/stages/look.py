@@ -32,20 +32,43 @@ def look(job: Job, root: Path, name: str) -> TraceView:
             family labels no steps; the folder is another job's, or damaged.
     """
     _require_utf8(name)
-    family = job.of
-    if family.grammar is None:
+    require_steps(job)
+    made = features.is_claimed(root, job)
+    done = root if made and (root / "manifest.json").exists() else None
+    bad = [] if done is None else _rejected(done, name)
+    part = _find(_ids(job, done, bad), name, bad)
+    return _view(job, part, name, root if made else None, done)
+
+
+def view(job: Job, root: Path, part: Part, name: str) -> TraceView:
+    """`look` where the part is known in which the trace lies, and the folder `root` is
+    finished: nothing is searched for."""
+    return _view(job, part, name, root, root)
+
+
+def require_steps(job: Job) -> None:
+    """Raises: UserError, where the family labels no steps."""
+    if job.of.grammar is None:
         known = [one.name for one in fingerprints.FAMILIES.values() if one.grammar]
         raise UserError(
             f"family {job.family!r} labels no steps in the text; traces can be looked "
             f"at with a family that does: {', '.join(known)}"
         )
-    made = features.is_claimed(root, job)
-    done = root if made and (root / "manifest.json").exists() else None
-    bad = [] if done is None else _rejected(done, name)
-    part = _find(_ids(job, done, bad), name, bad)
+
+
+def _view(
+    job: Job, part: Part, name: str, moments: Path | None, done: Path | None
+) -> TraceView:
+    """The trace; `moments` is the folder that may have the pool's, `done` one that is
+    finished."""
+    family = job.of
     batch = _row(job, part, name)
     row = batch.to_pylist()[0]
-    mean, sigma, rows = _pool_moments(root) if made else (None, None, None)
+    mean, sigma, rows = _pool_moments(moments) if moments else (None, None, None)
+    if done is None:
+        standing = _so_far(job, batch)
+    else:
+        standing = _settled(done, part, row, _rejected(done, name))
     return TraceView(
         id=row["id"],
         prompt=row["prompt"],
@@ -63,9 +86,7 @@ def look(job: Job, root: Path, name: str) -> TraceView:
         pool_mean=mean,
         pool_sigma=sigma,
         pool_rows=rows,
-        standing=_so_far(job, batch)
-        if done is None
-        else _settled(done, part, row, bad),
+        standing=standing,
     )
 
 

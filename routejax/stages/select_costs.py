@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from routejax.stages.select_geometry import PAIRS
 from routejax.stages.select_memory import GIB
 from routejax.stages.select_settings import Settings
 
@@ -26,6 +27,11 @@ _ROW_S = 2e-5  # per row: features read, or a coarse partition
 _PRODUCT_S = 6e-11  # per multiplication of grid rows with grid rows
 _SEED_S = 9e-11  # the same in the seeding of `sklearn`
 _READ_S = 1.5e-4  # per row of the pool that is read once more
+_NEAREST_S = 3.3e-11  # per multiplication, the nearest of many rows
+_MEASURE_S = 1e-4  # per row: features read and standardised
+_ROUTES_S = 2.0  # per selector
+_NAMED = 150  # bytes: group of a row, coordinates on the map
+_CHOSEN = 1500  # bytes: what a report knows of a chosen row, before it is cut
 
 
 class Size(NamedTuple):
@@ -61,6 +67,7 @@ def costs(size: Size, settings: Settings) -> dict[str, Cost]:
         cost = Cost(names + phi + held, seconds + size.eligible * _CANDIDATE_S)
         found[method] = cost
     found["files"] = Cost(names + _FILES, size.rows * _READ_S)
+    found["report"] = _report(names, size, settings)
     return found
 
 
@@ -85,6 +92,16 @@ def _selector(method: str, size: Size, settings: Settings) -> tuple[float, float
         pairs = sum(rows * quota for rows, quota, _ in size.groups) / 2
         return held, pairs * size.projected * _PRODUCT_S
     return held, 0.0
+
+
+def _report(names: float, size: Size, settings: Settings) -> Cost:
+    """Of what is measured of every selection, and of drawing some of its routes."""
+    chosen, selectors = sum(quota for _, quota, _ in size.groups), len(settings.methods)
+    pairs = min(size.eligible * chosen, PAIRS) + chosen * chosen
+    seconds = pairs * selectors * size.projected * _NEAREST_S
+    seconds += size.eligible * _MEASURE_S + selectors * _ROUTES_S
+    held = size.eligible * _NAMED + chosen * _CHOSEN
+    return Cost(names + held, seconds)
 
 
 def _kmeans_s(rows: int, k: int, width: int, settings: Settings) -> float:

@@ -30,7 +30,8 @@ class Picks(NamedTuple):
 
 
 def make_picks(run: SelectRun, phi: Outputs) -> dict[str, Outputs]:
-    """Hashes of `picks.parquet` and `report.json` of every selector.
+    """Hashes of `picks.parquet`, `report.json` and, where a selector has clusters,
+    `clusters.parquet`, which has the cluster of every candidate.
 
     Each selector is a stage of its own, so a kill costs at most one of them.
     """
@@ -53,11 +54,25 @@ def read_picks(root: Path, method: str) -> Picks:
     return Picks(at, rank, cluster, distance, report)
 
 
+def read_clusters(root: Path, method: str) -> Int64[np.ndarray, "N"] | None:
+    """The cluster of every row of `phi/` in its group, chosen or not; see `Selection`.
+
+    None of a method without clusters.
+    """
+    path = root / "picks" / method / "clusters.parquet"
+    if not path.exists():
+        return None
+    return pq.read_table(path)["cluster"].to_numpy().astype(np.int64)
+
+
 def _pick(run: SelectRun, method: str, folder: Path) -> None:
     chosen = _select(run, read_phi(run.root), method, folder)
     columns = {"at": chosen.rows, "rank": chosen.rank, "cluster": chosen.cluster}
     table = pa.table({**columns, "distance": chosen.distance})
     workdir.write_parquet(folder / "picks.parquet", table)
+    if chosen.labels is not None:
+        every = pa.table({"cluster": chosen.labels.astype(np.int32)})
+        workdir.write_parquet(folder / "clusters.parquet", every)
     workdir.write_json(folder / "report.json", chosen.report)
 
 

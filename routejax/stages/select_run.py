@@ -17,11 +17,19 @@ from typing import Any
 
 from rich.console import Console
 
-from routejax import workdir
+from routejax import features, workdir
 from routejax.features import Job
 from routejax.stages.select_settings import Settings
 
 Outputs = dict[str, str]  # SHA-256 by name of a stage's files
+
+
+def examples(root: Path) -> tuple[Path, ...]:
+    """Files of every kind that a selection writes in places where a pool has some."""
+    names = ("phi/rows.parquet", "picks/a.parquet", "selected/a.parquet")
+    lines = root / "selected" / "a.chat.jsonl"
+    made = features.examples(root / "features")
+    return (*(root / name for name in names), lines, *made)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

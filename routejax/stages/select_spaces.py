@@ -15,6 +15,7 @@ from routejax.errors import UserError
 from routejax.features.folder import file_sha256
 from routejax.pools.chats import contents
 from routejax.selection import Grid, Vectors, lexical_vectors, open_vectors
+from routejax.selection.vectors import ids_beside
 from routejax.stages.select_features import eligible_rows
 from routejax.stages.select_run import SelectRun
 
@@ -44,7 +45,14 @@ def of_method(
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file, or of all files of a folder and their names."""
+    """SHA-256 of a file or of all files of a folder and their names, and of the ids
+    beside it where there are some."""
+    if ids := ids_beside(path)[0]:
+        return workdir.content_hash([_hash(path), file_sha256(ids)])
+    return _hash(path)
+
+
+def _hash(path: Path) -> str:
     if path.is_file():
         return file_sha256(path)
     inside = (file for file in sorted(path.rglob("*")) if file.is_file())

@@ -34,3 +34,10 @@ def test_distances_in_a_plane_are_kept():
 @pytest.mark.parametrize("shape", [(1, 3), (5, 3), (4, 1)])
 def test_identical_rows_fall_on_one_point(shape):
     assert not principal_plane(np.full(shape, 0.1)).any()
+
+
+def test_blocks_change_nothing(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(50, 6)).astype(np.float32)
+    whole = principal_plane(rows)
+    monkeypatch.setattr("routejax.selection.layout._BLOCK_ROWS", 7)
+    assert principal_plane(rows) == pytest.approx(whole, abs=1e-9)

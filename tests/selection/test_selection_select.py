@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from selection_pools import shuffled, small_pool, unit, with_spaces
 
 from routejax.errors import UserError
 from routejax.selection import (
@@ -17,58 +18,6 @@ from routejax.selection import (
     to_grid,
 )
 from routejax.selection.candidates import candidates
-from routejax.selection.vectors import in_memory
-
-
-def unit(rows):
-    rows = np.asarray(rows, float)
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0).astype("f4")
-
-
-def small_pool(seed=0, rows=60):
-    """Two groups, prompts of several rows, five identical rows and a zero row."""
-    rng = np.random.default_rng(seed)
-    phi = unit(rng.normal(size=(rows, 8)))
-    phi[:5] = phi[0]
-    phi[5] = 0
-    names = rng.permutation(rows)
-    return {
-        "ids": [f"row-{name:03d}" for name in names],
-        "groups": ["code" if i % 3 else "math" for i in range(rows)],
-        "prompt_ids": [f"p{i % 20}" for i in range(rows)],
-        "phi": phi,
-    }
-
-
-def shuffled(pool, order):
-    return {
-        "ids": [pool["ids"][i] for i in order],
-        "groups": [pool["groups"][i] for i in order],
-        "prompt_ids": [pool["prompt_ids"][i] for i in order],
-        "phi": pool["phi"][order],
-    }
-
-
-def with_spaces(pool):
-    """The pool with vectors for every space, given in each of the ways there are."""
-    by_id = {row_id: np.random.default_rng(int(row_id[4:])) for row_id in pool["ids"]}
-    drawn = {name: rng.normal(size=6).astype("f4") for name, rng in by_id.items()}
-    matrix = unit([drawn[row_id] for row_id in pool["ids"]])
-    names = sorted(drawn, reverse=True)
-    vectors = in_memory(
-        "file",
-        np.stack([drawn[name] for name in names]),
-        pa.array(names, pa.large_string()),
-    )
-    return pool | {
-        "spaces": {
-            "lexical": lambda: matrix,
-            "embedding": vectors,
-            "gradient": 3 * matrix,
-            "unread": lambda: pytest.fail("nobody asked"),
-        }
-    }
 
 
 @pytest.mark.parametrize("precision", ["exact", "float32"])
@@ -352,62 +301,16 @@ def test_the_golden_selection():
     )
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"n": 0}, r"n must be in 1\.\.60 \(eligible rows\), got 0"),
-        ({"n": 61}, r"n must be in 1\.\.60 \(eligible rows\), got 61"),
-        ({"n": 5, "quotas": {"art": 1}}, "'art', which has no eligible row"),
-        (
-            {"n": 5, "method": "best"},
-            "must be one of diverse, similar, random, topology_fps, .* got 'be",
-        ),
-        ({"n": 5, "precision": "bf16"}, "precision must be one of exact, float32"),
-        ({"n": 5, "per_prompt": 0}, "per_prompt must be at least 1"),
-        ({"n": 5, "K": 0}, "K must be at least 1"),
-        ({"n": 5, "seed": -1}, "seed must be in 0"),
-        ({"n": 5, "engine": "abacus"}, "engine must be one of sklearn.* got 'abacus'"),
-        ({"n": 5, "groups": ["a"]}, r"groups must have one entry .*\(60\), got 1"),
-        ({"n": 5, "global_clusters": 0}, "global_clusters must be at least 1, got 0"),
-        (
-            {"n": 5, "method": "lexical_fps"},
-            "lexical_fps needs vectors of the space 'lexical', got none",
-        ),
-        (
-            {"n": 5, "groups": [*["a"] * 59, None]},
-            r"groups must be texts, got None in row 59",
-        ),
-        (
-            {"n": 5, "prompt_ids": [*["a"] * 58, 7, "b"]},
-            r"prompt_ids must be texts in UTF-8; got 7 in row 58",
-        ),
-        (
-            {"n": 5, "ids": [*(f"{i}" for i in range(59)), "\ud800"]},
-            r"ids must be texts in UTF-8; got '\\ud800' in row 59",
-        ),
-    ],
-)
-def test_mistakes_are_named(change, words):
-    arguments = {"method": "diverse", **small_pool(), **change}
-    with pytest.raises(UserError, match=words):
-        select(**arguments)
-    arguments["methods"] = [arguments.pop("method")]
-    with pytest.raises(UserError, match=words):
-        select_all(**arguments)  # at the call, before anything is chosen
-
-
-def test_mistakes_in_rows_are_named():
-    for value, words in (
-        ("row-x", "'row-x' stands in rows 7 and 9"),
-        ("", "texts of one line, got '' in row 9"),
-        ("a\nb", "in row 9"),
-    ):
-        pool = small_pool()
-        pool["ids"][7], pool["ids"][9] = "row-x", value
-        with pytest.raises(UserError, match=words):
-            select("similar", **pool, n=5)
+@pytest.mark.parametrize("method", ["diverse", "topology_clusters"])
+def test_every_row_has_its_cluster(method):
+    """Chosen or not, in the order of the input; sizes are those of the report."""
     pool = small_pool()
-    pool["phi"][11, 3] = np.inf
-    for precision in ("exact", "float32"):
-        with pytest.raises(UserError, match="got inf in row 11, column 3"):
-            select("similar", **pool, n=5, precision=precision)
+    found = select(method, **pool, n=10, K=6, global_clusters=4, per_prompt=3)
+    assert (found.labels[found.rows] == found.cluster).all()
+    left_out = np.isin(pool["ids"], found.capped_ids)
+    assert (found.labels[left_out] == -1).all()
+    for name, group in found.report["groups"].items():
+        here = (np.array(pool["groups"]) == name) & ~left_out
+        sizes = np.bincount(found.labels[here], minlength=len(group["cluster_sizes"]))
+        assert sizes.tolist() == group["cluster_sizes"]
+    assert select("random", **pool, n=10).labels is None

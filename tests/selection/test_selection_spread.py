@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from routejax.errors import UserError
-from routejax.selection import coverage, spread
+from routejax.selection import (
+    coverage,
+    moments,
+    spread,
+    spread_of_prompts,
+    to_grid,
+    vendi,
+)
 
 BLOCKS = {"continuous": slice(0, 1), "topology": slice(1, 3), "patterns": slice(3, 5)}
 
@@ -90,3 +97,39 @@ def test_coverage_equals_all_pairs():
 def test_coverage_mistakes(chosen):
     with pytest.raises(UserError, match=r"row indices in 0\.\.4"):
         coverage(np.zeros((5, 2), np.int16), np.array(chosen, int))
+
+
+def test_prompts_one_by_one_are_the_same():
+    rng = np.random.default_rng(0)
+    rows = np.hstack([rng.normal(size=(20, 3)), rng.integers(0, 2, (20, 2))])
+    rows = rows.astype(np.float32)
+    prompts = [f"p{n // 3}" for n in range(20)]
+    one_by_one = (rows[first : first + 3] for first in range(0, 20, 3))
+    stats = moments(rows[i : i + 7] for i in range(0, 20, 7))
+    found = spread_of_prompts(one_by_one, stats, **BLOCKS)
+    assert found == spread(rows, prompts, **BLOCKS)
+
+
+def test_vendi_by_hand():
+    one, two = np.array([4080, 0]), np.array([0, 4080])
+    assert vendi(np.stack([one] * 5)) == pytest.approx(1)
+    assert vendi(np.stack([one, two])) == pytest.approx(2)
+    # eigenvalues 3/4 and 1/4
+    quarter = np.exp(-(0.75 * np.log(0.75) + 0.25 * np.log(0.25)))
+    assert vendi(np.stack([one, one, one, two])) == pytest.approx(quarter)
+    # rows at 60 degrees: eigenvalues (1 + 1/2)/2 and (1 - 1/2)/2, the same
+    tilted = np.array([[1, 0], [0.5, np.sqrt(0.75)]])
+    assert vendi(tilted) == pytest.approx(quarter)
+    # a zero row is a direction of its own, and so are several together
+    assert vendi(np.array([[1, 0], [0, 0]])) == pytest.approx(2)
+    assert vendi(np.array([[1, 0], [0, 0], [0, 0], [0, 0]])) == pytest.approx(quarter)
+    assert np.isnan(vendi(np.zeros((0, 3))))
+
+
+def test_vendi_equals_that_of_all_pairs():
+    rows = np.random.default_rng(1).normal(size=(60, 7))
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    values = np.linalg.eigvalsh(rows @ rows.T / 60)
+    values = values[values > 1e-12]
+    assert vendi(rows) == pytest.approx(np.exp(-(values * np.log(values)).sum()))
+    assert vendi(to_grid(rows).values) == pytest.approx(vendi(rows), rel=1e-4)
