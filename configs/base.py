@@ -47,6 +47,10 @@ def base() -> ConfigDict:
     # tokenizer.train
     config.tokenizer = ConfigDict()
     config.tokenizer.size = 448
+    # of a student with weights: chat.chatting
+    config.tokenizer.template = ""  # "" its own; chatml, think, none, or a file
+    config.tokenizer.system = ""  # a system message before every turn
+    config.tokenizer.pad = ""  # text of another padding id than the checkpoint's
 
     # selection.select_all, after selection.project
     config.selection = ConfigDict()
@@ -64,18 +68,38 @@ def base() -> ConfigDict:
     config.selection.precision = "exact"
     config.selection.engine = "sklearn"
 
-    # models.create, models.llama.LlamaConfig
+    # models.create, models.Config, models.Execution
     config.student = ConfigDict()
-    config.student.family = "llama"
-    config.student.width = 96
-    config.student.layers = 3
-    config.student.heads = 4
-    config.student.kv_heads = 2
-    config.student.head_width = 24
-    config.student.mlp_width = 256
-    config.student.rope_theta = 10_000.0
-    config.student.norm_eps = 1e-6
-    config.student.tied = False
+    config.student.size = "local"  # a name of models.SIZES
+    # A checkpoint to start from (Hugging Face layout or GGUF) must have these sizes.
+    config.student.weights = placeholder(str)  # its path; None starts afresh
+    # Each of these replaces the size's own where it is not None.
+    config.student.family = placeholder(str)  # llama, qwen3, olmo3
+    config.student.width = placeholder(int)
+    config.student.layers = placeholder(int)
+    config.student.heads = placeholder(int)
+    config.student.kv_heads = placeholder(int)
+    config.student.head_width = placeholder(int)
+    config.student.mlp_width = placeholder(int)
+    config.student.rope_theta = placeholder(float)
+    config.student.norm_eps = placeholder(float)
+    config.student.tied = placeholder(bool)
+    config.student.window = placeholder(int)
+    config.student.layer_types = placeholder(tuple)  # full, sliding; they repeat
+    # How it is run: memory and speed, not answers.
+    config.student.attention = "auto"
+    config.student.remat = "none"
+    config.student.dtype = placeholder(str)  # None: float32, as the parameters
+    config.student.logit_chunk = 512  # tokens per row with logits at one time
+
+    # mesh.make_mesh: devices in each axis, -1 for those that are left. One device
+    # needs no mesh.
+    config.mesh = ConfigDict()
+    config.mesh.replica = 1  # copies of everything, one per slice of a pod
+    config.mesh.data = -1  # copies of the parameters; rows are divided
+    config.mesh.fsdp = 1  # parameters, their optimiser state and rows are divided
+    config.mesh.tensor = 1  # heads, MLP width and vocabulary are divided
+    config.mesh.devices = placeholder(int)  # the first so many; None takes all
 
     # stages.sft.Examples
     config.sft = ConfigDict()
@@ -83,6 +107,9 @@ def base() -> ConfigDict:
     config.sft.batch_examples = 64  # per step, whatever their length
     config.sft.row_tokens = 128
     config.sft.row_multiple = 8  # rows are padded to a multiple: few compiled shapes
+    # Rows of each device in one forward and backward. Gradients of a step's passes add
+    # up, so it changes memory only; None takes all rows at once.
+    config.sft.device_rows = placeholder(int)  # rows; None takes all
     # update.optimiser
     config.sft.optimiser = optimiser(learning_rate=0.02)
     config.sft.optimiser.name = "muon"
@@ -100,6 +127,7 @@ def base() -> ConfigDict:
     config.grpo.temperature = 1.0
     config.grpo.row_tokens = 128
     config.grpo.row_multiple = 16
+    config.grpo.device_rows = placeholder(int)  # as sft.device_rows
     config.grpo.max_logp_gap = 1e-2  # nats between sampler and trainer; more stops
     config.grpo.optimiser = optimiser(learning_rate=2e-4)
     config.grpo.optimiser.final_share = 0.2

@@ -77,6 +77,7 @@ def smoke(config: ConfigDict) -> None:
 def qwen3(config: ConfigDict, size: str, rows: int) -> None:
     """Qwen3 base students; 50,000 or 200,000 rows (Figure 19)."""
     table7(config, f"the weights of Qwen3-{size}-Base", rows)
+    config.student.size = f"qwen3-{size.lower()}"
     config.evaluation.samples = 32  # pass@32 at difficulties 1-10
     config.evaluation.samples_extrapolation = 64  # pass@64 at 11-15
 
@@ -84,6 +85,7 @@ def qwen3(config: ConfigDict, size: str, rows: int) -> None:
 def olmo3(config: ConfigDict) -> None:
     """OLMo3-7B, 50,000 rows from the pool of 64 SFT environments (A.5)."""
     table7(config, "the weights of OLMo3-7B", 50_000)
+    config.student.size = "olmo3-7b"
     config.evaluation.samples = 32  # pass@8 and pass@32
     config.evaluation.samples_extrapolation = 32
 
@@ -91,17 +93,23 @@ def olmo3(config: ConfigDict) -> None:
 def table7(config: ConfigDict, weights: str, rows: int) -> None:
     """What Table 7 fixes for every RLVE student, and where it is silent our choice."""
     config.needs = f"{weights} and a TPU or GPU mesh"
+    config.student.dtype = "bfloat16"  # of the work; masters are float32
+    config.student.remat = "full"
     config.selection.group_by = "all"  # the shared pool itself
     config.selection.n = rows
     config.sft.epochs = 1
     config.sft.batch_examples = 32  # Table 7 is silent here; its other testbeds use 32
     config.sft.row_tokens = 8192
+    config.sft.device_rows = 1
+    config.mesh.data = 1
+    config.mesh.fsdp = -1
     config.sft.optimiser = optimiser(learning_rate=1e-5)
     config.grpo.steps = 75
     config.grpo.prompts = 128
     config.grpo.samples = 8
     config.grpo.groups = "all"
     config.grpo.row_tokens = 4096 + 16_384
+    config.grpo.device_rows = 1
     config.grpo.optimiser = optimiser(learning_rate=1e-6)
     config.decoding.prompt_tokens = 4096
     config.decoding.max_new_tokens = 16_384

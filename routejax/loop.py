@@ -24,7 +24,14 @@ from routejax.checkpoints import Checkpoints
 from routejax.errors import UserError
 from routejax.models import Params
 from routejax.progress import Stage
-from routejax.update import Loss, Optimiser, TrainState, require_sane, train_step
+from routejax.update import (
+    Loss,
+    Optimiser,
+    Place,
+    TrainState,
+    require_sane,
+    train_step,
+)
 
 Metrics = dict[str, float]
 
@@ -57,11 +64,13 @@ def train(
     progress: Stage,
     headline: Iterable[str] = ("loss",),
     limits: Mapping[str, float] = MappingProxyType({}),
+    place: Place | None = None,
+    pass_rows: int | None = None,
 ) -> Params:
     """Parameters after `steps` steps, going on from the newest checkpoint.
 
     `headline` names the metrics shown in the progress line, `limits` the largest values
-    that metrics may have.
+    that metrics may have; `place` and `pass_rows` are those of `update.train_step`.
 
     Raises:
         UserError: a loss or gradient is not finite, or a metric is over its limit; the
@@ -81,7 +90,9 @@ def train(
             began = time.monotonic()
             batch, facts = source.next(state.params, done)
             sampled = time.monotonic()
-            state, metrics = train_step(loss, optimiser, state, batch)
+            state, metrics = train_step(
+                loss, optimiser, state, batch, place=place, pass_rows=pass_rows
+            )
             row = facts | {k: float(v) for k, v in jax.device_get(metrics).items()}
             done += 1
             require_sane(done, row, limits)

@@ -12,14 +12,16 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 from jaxtyping import Bool, Float, Int
 
 from routejax.envs import Problem, Verdict, judge
 from routejax.errors import UserError
 from routejax.models import Params, Student
 from routejax.packing import Example
-from routejax.sampler import Queue, request_keys, sample
-from routejax.tokenizer import EOS, Tokenizer
+from routejax.sampler import Queue, request_keys
+from routejax.spread import sample_over
+from routejax.tokenizer import Tokenizer
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -42,8 +44,8 @@ class Rollout:
         texts: decoded responses.
         rewards: 1.0 where the verifier says solved, else 0.0.
         logps: the sampler's log-probabilities, zero beyond the length.
-        lengths: sampled tokens, EOS included.
-        truncated: reached the limit without EOS.
+        lengths: sampled tokens, the stop included.
+        truncated: reached the limit without a stop.
         steps: decoding steps the sampler took.
     """
 
@@ -68,8 +70,9 @@ def rollout(
     seed: int,
     step: int,
     decoding: Decoding,
+    mesh: Mesh | None = None,
 ) -> Rollout:
-    """`samples` judged responses per problem.
+    """`samples` judged responses per problem; `mesh` divides the sampling.
 
     The randomness of a sample is a function of (seed, step, problem id, its index).
 
@@ -84,20 +87,21 @@ def rollout(
         )
     prompts = [tokenizer.prompt(problem.prompt) for problem in problems]
     queue = _queue(problems, prompts, samples, seed, step, decoding.prompt_tokens)
-    out = sample(
+    out = sample_over(
+        mesh,
         student,
         params,
         queue,
         slots=min(decoding.slots, len(problems) * samples),
         max_new=decoding.max_new_tokens,
-        stop_ids=(EOS,),
+        stop_ids=tokenizer.stops,
         temperature=decoding.temperature,
         refill_at=decoding.refill_at,
     )
     tokens, lengths = np.asarray(out.tokens), np.asarray(out.lengths)
     ids = [tokens[n, : lengths[n]].tolist() for n in range(len(lengths))]
     texts = [tokenizer.decode(row) for row in ids]
-    ended = np.array([bool(row) and row[-1] == EOS for row in ids])
+    ended = np.array([bool(row) and row[-1] in tokenizer.stops for row in ids])
     verdicts = [judge(problems[n // samples], text) for n, text in enumerate(texts)]
     # A response that was cut off has not been given, whatever it says so far.
     solved = np.array([v.solved for v in verdicts]) & ended

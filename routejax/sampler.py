@@ -24,7 +24,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Integer, UInt32
 
 from routejax.errors import UserError
-from routejax.models import KeyValues, Params, Student
+from routejax.models import Pairs, Params, Past, Places, Student
 
 
 class Samples(NamedTuple):
@@ -51,12 +51,12 @@ class Queue(NamedTuple):
 
 
 class _Prefill(NamedTuple):
-    cache: tuple[KeyValues, ...]  # [Q J P C] per layer
+    cache: Pairs  # [Q J P C] per layer
     logits: Float[Array, "Q V"]  # after each prompt's last token
 
 
 class _Loop(NamedTuple):
-    cache: tuple[KeyValues, ...]  # [slots J P+R C] per layer
+    cache: Pairs  # [slots J P+R C] per layer
     logits: Float[Array, "slots V"]
     request: Int[Array, " slots"]  # N where the slot is idle
     age: Int[Array, " slots"]  # tokens its request has so far
@@ -112,6 +112,7 @@ def sample(
             "slots, max_new and refill_at must be at least 1, "
             f"got {slots}, {max_new} and {refill_at}"
         )
+    params = student.ready(params)
     ready = _prefill(student, params, queue)
     state = _start(student, queue, slots, max_new)
     total = queue.owner.shape[0]
@@ -141,10 +142,9 @@ def _prefill(student: Student, params: Params, queue: Queue) -> _Prefill:
     count, width = queue.prompts.shape
     positions = jnp.broadcast_to(jnp.arange(width), (count, width))
     inside = positions < queue.prompt_lengths[:, None]
-    causal = positions[:, :, None] >= positions[:, None, :]
-    hidden, cache = student.forward(
-        params, queue.prompts, positions, causal & inside[:, None, :]
-    )
+    places = Places(inside.astype(jnp.int32), positions)
+    hidden, cache = student.forward(params, queue.prompts, places, keep=True)
+    assert cache is not None
     last = jnp.take_along_axis(
         hidden, (queue.prompt_lengths - 1)[:, None, None], axis=1
     )[:, 0]
@@ -178,10 +178,10 @@ def _refill(s: _Loop, queue: Queue, ready: _Prefill) -> _Loop:
     taken = idle & (candidate < total)
     owner = queue.owner[jnp.where(taken, candidate, 0)]
 
-    def load(mine: Float[Array, "slots J S C"], prompts: Float[Array, "Q J P C"]):
-        old = mine[:, :, :width]
-        new = jnp.where(taken[:, None, None, None], prompts[owner], old)
-        return jax.lax.dynamic_update_slice_in_dim(mine, new, 0, axis=2)
+    def load(mine: Float[Array, "*L slots J S C"], prompts: Float[Array, "*L Q J P C"]):
+        new = jnp.take(prompts, owner, axis=-4)
+        new = jnp.where(taken[:, None, None, None], new, mine[..., :width, :])
+        return mine.at[..., :width, :].set(new)
 
     return s._replace(
         cache=jax.tree.map(load, s.cache, ready.cache),
@@ -219,21 +219,30 @@ def _decode(
     column = s.step % max_new
     prompt_length = queue.prompt_lengths[queue.owner[request]]
     since = (column - jnp.arange(max_new)) % max_new  # steps since a column was written
-    mask = jnp.concatenate(
-        [
-            jnp.arange(width) < prompt_length[:, None],
-            since[None] <= s.age[:, None],
-        ],
-        axis=1,
+    here = (prompt_length + s.age)[:, None]
+    slots = Places(
+        segments=jnp.concatenate(
+            [
+                jnp.arange(width) < prompt_length[:, None],
+                since[None] <= s.age[:, None],
+            ],
+            axis=1,
+        ).astype(jnp.int32),
+        positions=jnp.concatenate(
+            [
+                jnp.broadcast_to(jnp.arange(width), (len(token), width)),
+                here - since[None],
+            ],
+            axis=1,
+        ),
     )
     hidden, cache = student.forward(
         params,
         token[:, None],
-        (prompt_length + s.age)[:, None],
-        mask[:, None],
-        s.cache,
-        width + column,
+        Places(jnp.ones_like(here), here),
+        Past(s.cache, slots, width + column),
     )
+    assert cache is not None
     return _Loop(
         cache=cache,
         logits=student.logits(params, hidden[:, 0]),

@@ -18,23 +18,42 @@ from typing import Any
 import jax
 from rich.console import Console
 
+from routejax import mesh
 from routejax.program import run_program
 from routejax.report.terminal import study_table
-from routejax.stages import evaluate, grpo, pool, report, select, sft
+from routejax.stages import evaluate, finetune, grpo, pool, report, select, sft
 from routejax.stages.checks import require_valid
 from routejax.stages.run import Run
 from routejax.workdir import opened
 
 
 def main(config: dict[str, Any], root: Path) -> None:
+    if "traces" in config:  # no arms: a published student on rows at hand
+        finetune_published(config, root)
+        return
     require_valid(config)
     console = Console(soft_wrap=True)
+    run = Run(root=root, config=config, console=console)
+    run.require_divides()
     with opened(root, config):
         compile_once(root)
-        run = Run(root=root, config=config, console=console)
-        results = study(run)
+        with mesh.entered(run.mesh):
+            results = study(run)
         console.print(study_table(results))
         run.say(f"Report: {root / 'report.html'}")
+
+
+def finetune_published(config: dict[str, Any], root: Path) -> None:
+    finetune.require_valid(config)
+    run = Run(root=root, config=config, console=Console(soft_wrap=True))
+    run.require_divides()
+    with opened(root, config):
+        compile_once(root)
+        with mesh.entered(run.mesh):
+            found = finetune.finetune(run)
+    losses = ", ".join(f"{loss:.4f}" for loss in found["heldout_loss"])
+    run.say(f"Held-out loss: {losses}")
+    run.say(f"Export: {root / 'export'}; reloads equal: {found['reloaded_equal']}")
 
 
 def study(run: Run) -> dict[str, Any]:
@@ -52,7 +71,7 @@ def train_arm(
     run: Run, arm: str, seed: int, made: Mapping[str, str], chosen: Mapping[str, str]
 ) -> None:
     """SFT, GRPO, and evaluation after each, for one arm and training seed."""
-    tokenizer = made["tokenizer.model"]
+    tokenizer = made.get("tokenizer.model") or run.tokenizer.digest
     rl, questions = made["problems_rl.json"], made["problems_evaluation.json"]
 
     rows = {"rows": chosen[f"{arm}.parquet"], "tokenizer": tokenizer}

@@ -22,6 +22,7 @@ from routejax.models import Params
 
 Optimiser = optax.GradientTransformation
 Loss = Callable[[Params, Any], tuple[Float[Array, ""], dict[str, Array]]]
+Place = Callable[[Any], Any]  # holds the leaves of a tree to their devices, inside jit
 
 
 class TrainState(NamedTuple):
@@ -81,7 +82,11 @@ def optimiser(
 def _muon(
     rate: optax.Schedule, *, b1: float, b2: float, eps: float, weight_decay: float
 ) -> optax.GradientTransformation:
-    """Muon for matrices, Adam at a fifth of its rate for everything else."""
+    """Muon for matrices, Adam at a fifth of its rate for everything else.
+
+    A leaf of three axes is a stack of matrices, one per layer, each taken by itself.
+    """
+    matrices: Any = _matrices
     return optax.contrib.muon(
         rate,
         eps=eps,
@@ -89,7 +94,19 @@ def _muon(
         adam_b1=b1,
         adam_b2=b2,
         adam_learning_rate=lambda step: rate(step) / 5,
+        muon_weight_dimension_numbers=matrices,
     )
+
+
+def _matrices(params: Params) -> Any:
+    """The axes of every leaf's matrices; None for the scales of norms and vectors."""
+
+    def axes(path: tuple[Any, ...], leaf: Array) -> Any:
+        if path[-1].key == "scale" or leaf.ndim < 2:
+            return None
+        return optax.contrib.MuonDimensionNumbers(leaf.ndim - 2, leaf.ndim - 1)
+
+    return jax.tree.map_with_path(axes, params)
 
 
 # Muon (Jordan 2024, orthogonalised momentum) is for students trained from scratch in
@@ -97,26 +114,111 @@ def _muon(
 OPTIMISERS = {"adamw": optax.adamw, "muon": _muon}
 
 
-def start(params: Params, optimiser: optax.GradientTransformation) -> TrainState:
-    """The state before the first step; `params` are copied, never aliased."""
+def start(
+    params: Params,
+    optimiser: optax.GradientTransformation,
+    place: Place | None = None,
+) -> TrainState:
+    """The state before the first step; `params` are copied, never aliased.
+
+    With `place`, the optimiser's state is made on its devices, never whole on one.
+    """
     own = jax.tree.map(jnp.copy, params)
-    return TrainState(own, optimiser.init(own), jnp.zeros((), jnp.int32))
+    if place is None:
+        return TrainState(own, optimiser.init(own), jnp.zeros((), jnp.int32))
+    return _placed_start(own, optimiser, place)
 
 
 @functools.partial(
-    jax.jit, static_argnames=("loss", "optimiser"), donate_argnames="state"
+    jax.jit, static_argnames=("optimiser", "place"), donate_argnames="own"
+)
+def _placed_start(
+    own: Params, optimiser: optax.GradientTransformation, place: Place
+) -> TrainState:
+    return place(TrainState(own, optimiser.init(own), jnp.zeros((), jnp.int32)))
+
+
+@functools.partial(
+    jax.jit,
+    static_argnames=("loss", "optimiser", "place", "pass_rows"),
+    donate_argnames="state",
 )
 def train_step(
-    loss: Loss, optimiser: optax.GradientTransformation, state: TrainState, batch: Any
+    loss: Loss,
+    optimiser: optax.GradientTransformation,
+    state: TrainState,
+    batch: Any,
+    *,
+    place: Place | None = None,
+    pass_rows: int | None = None,
 ) -> tuple[TrainState, dict[str, Array]]:
-    """The state after one step, and the loss's metrics with `loss` and `grad_norm`."""
-    (value, metrics), gradient = jax.value_and_grad(loss, has_aux=True)(
-        state.params, batch
-    )
+    """The state after one step, and the loss's metrics with `loss` and `grad_norm`.
+
+    Args:
+        place: holds gradients and the new state to their devices; see `mesh`.
+        pass_rows: rows of one forward and backward pass, a divisor of the batch's. The
+            weights of a batch are fixed for the whole step, so passes only add up.
+    """
+    hold = place or (lambda tree: tree)
+    gradient, metrics = _gradient(loss, state.params, batch, hold, pass_rows)
     updates, opt_state = optimiser.update(gradient, state.optimiser, state.params)
     params: Any = optax.apply_updates(state.params, updates)
-    metrics = metrics | {"loss": value, "grad_norm": optax.tree.norm(gradient)}
-    return TrainState(params, opt_state, state.step + 1), metrics
+    metrics |= {"grad_norm": optax.tree.norm(gradient)}
+    return hold(TrainState(params, opt_state, state.step + 1)), metrics
+
+
+def _gradient(
+    loss: Loss, params: Params, batch: Any, hold: Place, pass_rows: int | None
+) -> tuple[Params, dict[str, Array]]:
+    """Summed over passes, and the metrics of the whole batch with `loss`."""
+
+    def once(part: Any) -> tuple[Params, dict[str, Array]]:
+        (value, metrics), gradient = jax.value_and_grad(loss, has_aux=True)(
+            params, part
+        )
+        return hold(gradient), metrics | {"loss": value}
+
+    rows = jax.tree.leaves(batch)[0].shape[0] if pass_rows else 1
+    if pass_rows is None or rows == pass_rows:
+        return once(batch)
+    if rows % pass_rows:
+        raise UserError(
+            f"pass_rows must divide the rows of a batch, got {pass_rows} and {rows}; "
+            "set row_multiple to a multiple of pass_rows"
+        )
+
+    def add(total: Params, part: Any) -> tuple[Params, dict[str, Array]]:
+        gradient, metrics = once(part)
+        return hold(jax.tree.map(jnp.add, total, gradient)), metrics
+
+    parts = jax.tree.map(lambda x: _dealt(x, rows // pass_rows), batch)
+    zero = hold(jax.tree.map(jnp.zeros_like, params))
+    gradient, metrics = jax.lax.scan(add, zero, parts)
+    return gradient, _merged(metrics)
+
+
+def _dealt(x: Array, passes: int) -> Array:
+    """Rows dealt to passes in turn, so that every device keeps its own rows."""
+    return x.reshape(-1, passes, *x.shape[1:]).swapaxes(0, 1)
+
+
+def _merged(metrics: dict[str, Array]) -> dict[str, Array]:
+    """Metrics of all passes as those of one batch.
+
+    The loss and names that end in `_tokens` add up, of a `_gap` the largest counts, and
+    the rest are means over the tokens that are trained on.
+    """
+    weight = metrics.get("trained_tokens", jnp.ones_like(metrics["loss"]))
+    total = jnp.maximum(jnp.sum(weight), 1)
+
+    def merge(name: str, values: Array) -> Array:
+        if name == "loss" or name.endswith("_tokens"):
+            return jnp.sum(values)
+        if name.endswith("_gap"):
+            return jnp.max(values)
+        return jnp.sum(values * weight) / total
+
+    return {name: merge(name, values) for name, values in metrics.items()}
 
 
 def require_sane(

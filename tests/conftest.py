@@ -59,9 +59,17 @@ def params(student):
             values = 1 + 0.1 * values
         else:
             values *= leaf.shape[0 if name == "kernel" else 1] ** -0.5
-        return jnp.asarray(values, jnp.float32)
+        return np.asarray(values, np.float32)
 
-    return jax.tree.map_with_path(draw, jax.eval_shape(lambda: student.init(0)))
+    shapes = jax.eval_shape(lambda: student.init(0))
+    block = jax.tree.map(lambda leaf: leaf.update(shape=leaf.shape[1:]), shapes)
+    blocks = [
+        jax.tree.map_with_path(draw, block["blocks"])
+        for _ in range(student.config.layers)
+    ]
+    stacked = jax.tree.map(lambda *layers: np.stack(layers), *blocks)
+    rest = jax.tree.map_with_path(draw, shapes | {"blocks": {}})
+    return jax.tree.map(jnp.asarray, rest | {"blocks": stacked})
 
 
 @pytest.fixture(scope="session")
@@ -74,15 +82,11 @@ def bigram(student, params):
     import jax.numpy as jnp
 
     size, width = student.config.vocabulary, student.config.width
-    blocks = {
-        index: block
-        | {
-            "attention": block["attention"]
-            | {"out": {"kernel": jnp.zeros_like(block["attention"]["out"]["kernel"])}},
-            "mlp": block["mlp"]
-            | {"down": {"kernel": jnp.zeros_like(block["mlp"]["down"]["kernel"])}},
-        }
-        for index, block in params["blocks"].items()
+    blocks = params["blocks"]
+    silent = {
+        part: blocks[part]
+        | {name: {"kernel": jnp.zeros_like(blocks[part][name]["kernel"])}}
+        for part, name in (("attention", "out"), ("mlp", "down"))
     }
     # The norm of a one-hot row: mean of squares is 1/width.
     height = (1 / width + student.config.norm_eps) ** -0.5
@@ -91,7 +95,7 @@ def bigram(student, params):
         head = np.zeros((size, width))
         head[:, :size] = np.asarray(table, np.float64).T / height
         return {
-            "blocks": blocks,
+            "blocks": blocks | silent,
             "norm": {"scale": jnp.ones(width)},
             "embedding": jnp.eye(size, width),
             "head": jnp.asarray(head, jnp.float32),

@@ -40,7 +40,7 @@ def hidden(config, params, tokens, positions=None, mask=None):
     eps = config.norm_eps
     x = params["embedding"][np.asarray(tokens)]
     for layer in range(config.layers):
-        block = params["blocks"][f"{layer:02d}"]
+        block = layer_of(params["blocks"], layer)
         part = {k: v["kernel"] for k, v in block["attention"].items()}
 
         def heads(flat, count, rotate):
@@ -69,6 +69,13 @@ def hidden(config, params, tokens, positions=None, mask=None):
         gate = y @ part["gate"]
         x = x + (gate / (1 + np.exp(-gate)) * (y @ part["up"])) @ part["down"]
     return normalise(x, params["norm"]["scale"], eps)
+
+
+def layer_of(blocks, layer):
+    """The tree of one layer out of the stack of all."""
+    if isinstance(blocks, dict):
+        return {name: layer_of(value, layer) for name, value in blocks.items()}
+    return blocks[layer]
 
 
 def logits(config, params, tokens, positions=None, mask=None):

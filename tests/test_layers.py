@@ -12,15 +12,20 @@ LAYERS = [
     {"traces", "spans", "progress", "interrupt", "moments", "streams"},
     {"pools", "fingerprints", "selection", "models", "envs", "metrics"}
     | {"tokenizer", "packing"},
-    {"update", "scoring", "sampler", "workdir", "checkpoints"},
+    {"update", "scoring", "sampler", "workdir", "checkpoints", "mesh", "chat"},
+    {"spread"},
     {"rollout", "sft", "grpo", "loop", "report", "features"},
     {"stages"},
     {"program"},
-    {"train", "fingerprint", "select"},
+    {"train", "fingerprint", "select", "plan"},
 ]
 
 # Which rooms may import a third-party library; a library not listed is free to all.
-_ARRAYS = {"selection", "models", "update", "scoring", "sampler", "checkpoints"}
+_ARRAYS = {"selection", "models", "update", "scoring", "sampler", "checkpoints"} | {
+    "mesh",
+    "spread",
+    "plan",
+}
 DOORS = {
     "jax": _ARRAYS | {"rollout", "sft", "grpo", "loop", "stages", "train"},
     "flax": {"models"},
@@ -30,7 +35,8 @@ DOORS = {
     "sklearn": {"selection"},
     "sentencepiece": {"tokenizer"},
     "tokenizers": {"tokenizer"},
-    "absl": {"program", "fingerprint", "select"},
+    "jinja2": {"chat"},
+    "absl": {"program", "fingerprint", "select", "plan"},
     "ml_collections": {"program"},
     "numba": {"pools", "fingerprints", "selection"},
     "apache_beam": {"features"},

@@ -33,7 +33,8 @@ def play(student, params, made, monkeypatch):
     def played(rows, problems=PROBLEMS, **changes):
         asked = {}
 
-        def sample(student, params, queue, **settings):
+        def sample(mesh, student, params, queue, **settings):
+            assert mesh is None
             asked.update(settings, queue=queue)
             tokens = np.zeros((len(rows), settings["max_new"]), np.int32)
             for n, row in enumerate(rows):
@@ -47,7 +48,7 @@ def play(student, params, made, monkeypatch):
                 jnp.int32(17),
             )
 
-        monkeypatch.setattr(rollout, "sample", sample)
+        monkeypatch.setattr(rollout, "sample_over", sample)
         found = rollout.rollout(
             student,
             params,

@@ -14,7 +14,7 @@ import numpy_llama
 import pytest
 from scipy.stats import chisquare
 
-from routejax import scoring
+from routejax import models, scoring
 from routejax.errors import UserError
 from routejax.packing import Example, pack
 from routejax.sampler import Queue, request_keys, sample
@@ -168,6 +168,36 @@ def test_logps_are_the_trainers(student, params, draw, requests, temperature):
     owner, keys = requests
     out = draw(params, queue(owner, keys), slots=3, temperature=temperature)
     trained = trained_logps(student, params, owner, out, temperature)
+    for n in range(TOTAL):
+        found = out.logps[n, : out.lengths[n]]
+        np.testing.assert_allclose(found, trained[n], atol=1e-5)
+
+
+@pytest.mark.parametrize("layers", [3, 6])
+def test_logps_are_the_trainers_with_windows(requests, layers):
+    """Layers that see three positions, written out and scanned; slots are refilled."""
+    sliding = models.create(
+        "olmo3",
+        vocabulary=24,
+        width=16,
+        layers=layers,
+        heads=4,
+        kv_heads=2,
+        head_width=4,
+        mlp_width=24,
+        tied=False,
+        window=3,
+        layer_types=("sliding", "sliding", "sliding", "full"),
+        rope_scaling=models.Yarn(factor=4.0, original_positions=16),
+    )
+    params = jax.tree.map(lambda leaf: 1.5 * leaf, sliding.init(1))
+    owner, keys = requests
+    sizes = {"slots": 3, "max_new": NEW, "stop_ids": STOPS, "refill_at": 1}
+    out = sample(sliding, params, queue(owner, keys), temperature=1.0, **sizes)
+    out = jax.tree.map(np.asarray, out)
+    check_rows(out)
+    assert out.lengths.max() == NEW > sliding.config.window
+    trained = trained_logps(sliding, params, owner, out, 1.0)
     for n in range(TOTAL):
         found = out.logps[n, : out.lengths[n]]
         np.testing.assert_allclose(found, trained[n], atol=1e-5)

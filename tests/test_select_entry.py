@@ -250,7 +250,7 @@ def test_words_by_a_tokenizer(root, paths, command, tmp_path):
     """Of all messages, by a model of our own; the order of the pool changes nothing."""
     texts = [text for n in range(60) for text in grouped(n)["response"].split("\n")]
     made = tokenizer.train([*texts, grouped(0)["prompt"]], size=120)
-    model = made.model
+    model = made.files["tokenizer.model"]
     (tmp_path / "t.model").write_bytes(model)
     flag = f"--config.selection.tokenizer={tmp_path / 't.model'}"
     given = over(paths, finished().reused, flag)

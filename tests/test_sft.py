@@ -63,8 +63,8 @@ def test_loss_and_slope_equal_a_loop(student, params, descend):
         (("embedding",), (7, 3)),
         (("head",), (EOS, 1)),
         (("norm", "scale"), (7,)),
-        (("blocks", "01", "attention", "value", "kernel"), (2, 5)),
-        (("blocks", "00", "mlp", "down", "kernel"), (40, 30)),
+        (("blocks", "attention", "value", "kernel"), (1, 2, 5)),
+        (("blocks", "mlp", "down", "kernel"), (0, 40, 30)),
     ):
         found = slope
         for name in path:

@@ -1,16 +1,17 @@
 """Text to ids and back without a loss, and turns with one BOS and one EOS."""
 
+import dataclasses
 import io
-import sys
 
 import pytest
 import sentencepiece
+import tokenizers as library
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from routejax import tokenizer
 from routejax.errors import UserError
-from routejax.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
+from routejax.tokenizer import BOS, EOS, PAD, UNK, local
 
 TEXTS = [
     "Sort 31 12 2: the smallest is 2, then 12.\n<think>check 12 < 31</think>\nend",
@@ -51,7 +52,7 @@ def test_special_ids_are_fixed(made):
     assert made.decode([]) == ""
     other = sentencepiece_with_other_ids()
     with pytest.raises(UserError, match=r"\(0, 1, 2, 3\), got \(-1, 0, 1, 2\)"):
-        Tokenizer(other)
+        local(other)
 
 
 def sentencepiece_with_other_ids():
@@ -119,9 +120,11 @@ def test_newlines_and_tags_are_ids_of_their_own(made):
 
 def test_the_same_texts_give_the_same_model(made):
     again = tokenizer.train(iter(TEXTS), size=90)
-    assert again.model == made.model
-    assert tokenizer.train(TEXTS[:2], size=90).model != made.model
-    assert Tokenizer(made.model).encode(TEXTS[0]) == made.encode(TEXTS[0])
+    assert again.files == made.files
+    assert again.digest == made.digest
+    assert tokenizer.train(TEXTS[:2], size=90).digest != made.digest
+    model = made.files["tokenizer.model"]
+    assert local(model).encode(TEXTS[0]) == made.encode(TEXTS[0])
 
 
 @pytest.mark.parametrize(
@@ -170,24 +173,23 @@ def test_long_lines_are_trained_on_too():
     assert pieces(made, "long long")[-1].strip() == "long"
 
 
-def test_an_audit_counts_and_refuses(made, monkeypatch):
+def test_an_audit_counts_and_refuses(made):
     assert tokenizer.audit(made, TEXTS) == 3
     assert tokenizer.audit(made, []) == 0
-    monkeypatch.setattr(made, "decode", lambda ids: "something else")
+    lossy = dataclasses.replace(made, join=lambda ids: "something else")
     with pytest.raises(UserError, match=r"does not keep 'Sort 31 .* gives 'something"):
-        tokenizer.audit(made, TEXTS)
+        tokenizer.audit(lossy, TEXTS)
 
 
 def test_an_encoder_of_a_sentencepiece_file(tmp_path):
     made = tokenizer.train(TEXTS, size=90)
-    (tmp_path / "t.model").write_bytes(made.model)
+    (tmp_path / "t.model").write_bytes(made.files["tokenizer.model"])
     encode = tokenizer.encoder(tmp_path / "t.model")
     assert encode(TEXTS) == [made.encode(text) for text in TEXTS]
     assert encode([""]) == [[]]
 
 
 def test_an_encoder_of_a_hugging_face_file(tmp_path):
-    library = pytest.importorskip("tokenizers")
     made = library.Tokenizer(
         library.models.WordLevel({"[UNK]": 0, "a": 1, "b": 2, "[CLS]": 3}, "[UNK]")
     )
@@ -202,7 +204,7 @@ def test_an_encoder_of_a_hugging_face_file(tmp_path):
     assert encode(["a b a b", "c", ""]) == [[1, 2, 1, 2], [0], []]
 
 
-def test_encoders_of_other_files(tmp_path, monkeypatch):
+def test_encoders_of_other_files(tmp_path):
     for name in ("t.model", "t.json", "t.bin"):
         (tmp_path / name).write_text("nothing")
     for name, words in (
@@ -212,10 +214,5 @@ def test_encoders_of_other_files(tmp_path, monkeypatch):
     ):
         with pytest.raises(UserError, match=words):
             tokenizer.encoder(tmp_path / name)
-    monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(UserError, match=r'install "routejax\[tokenizers\]"'):
-        tokenizer.encoder(tmp_path / "t.json")
-    monkeypatch.undo()
-    pytest.importorskip("tokenizers")
     with pytest.raises(UserError, match="is no Hugging Face tokenizer"):
         tokenizer.encoder(tmp_path / "t.json")

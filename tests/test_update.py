@@ -177,3 +177,52 @@ def test_any_rule_of_optax_will_do():
     state = update.start({"w": jnp.ones(2)}, rule)
     state, _ = update.train_step(product, rule, state, {"w": jnp.array([1.0, -2.0])})
     np.testing.assert_allclose(state.params["w"], [0.75, 1.5])
+
+
+def test_passes_add_up():
+    """Six rows at once, in two passes and in six: one gradient, one set of metrics."""
+    rng = np.random.default_rng(0)
+    rows = {"x": rng.normal(size=(6, 3)), "kept": np.array([1, 1, 0, 1, 0, 1.0])}
+    rows = {name: jnp.asarray(x, jnp.float32) for name, x in rows.items()}
+
+    def loss(params, batch):
+        value = jnp.tanh(batch["x"] @ params["w"]) * batch["kept"]
+        count = jnp.sum(batch["kept"])
+        return jnp.sum(value) / 4, {
+            "trained_tokens": count,
+            "mean": jnp.sum(value) / jnp.maximum(count, 1),
+            "logp_gap": jnp.max(value),
+        }
+
+    rule = update.optimiser(**RULES | {"eps": 1.0})
+    start = {"w": jnp.asarray([0.3, -0.2, 0.1])}
+    found = {}
+    for size in (None, 6, 3, 1):
+        state, metrics = update.train_step(
+            loss, rule, update.start(start, rule), rows, pass_rows=size
+        )
+        found[size] = jax.tree.map(np.asarray, (state, metrics))
+    assert found[1][1]["trained_tokens"] == 4
+    for size in (6, 3, 1):
+        jax.tree.map(
+            lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-7),
+            found[size],
+            found[None],
+        )
+    with pytest.raises(UserError, match=r"divide the rows of a batch, got 4 and 6"):
+        update.train_step(loss, rule, update.start(start, rule), rows, pass_rows=4)
+
+
+def test_muon_takes_the_layers_of_a_stack_one_by_one():
+    """As three matrices apart; the scales of their norms belong to Adam."""
+    rng = np.random.default_rng(1)
+    slopes = jnp.asarray(rng.normal(size=(3, 6, 4)), jnp.float32)
+    rules = {"name": "muon", "eps": 1e-8}
+    stack = {"kernel": jnp.zeros((3, 6, 4)), "scale": jnp.ones((3, 4))}
+    (found,), _ = after(rules, stack, {"kernel": slopes, "scale": slopes[:, 0]})
+    for layer in range(3):
+        alone = {"kernel": jnp.zeros((6, 4))}
+        (wanted,), _ = after(rules, alone, {"kernel": slopes[layer]})
+        np.testing.assert_allclose(found["kernel"][layer], wanted["kernel"], atol=1e-5)
+    moved = found["scale"] - 1
+    np.testing.assert_allclose(moved, -0.1 * np.sign(slopes[:, 0]), rtol=1e-4)

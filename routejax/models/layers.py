@@ -1,124 +1,166 @@
-"""The pieces decoder models share: normalisation, rotary positions, attention, MLP.
+"""The pieces decoder blocks share: normalisation, attention with its maps, the MLP.
 
-All are plain functions or small nnx modules in the dtype of their inputs, except that
-normalisation statistics and attention scores are taken in float32.
+Small nnx modules in the dtype of their inputs, except that statistics of norms and
+attention scores are taken in float32. None has a bias.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
+
+from routejax.models.attention import attend
+from routejax.models.config import Config
+from routejax.models.execution import Execution
+from routejax.models.places import Places
+from routejax.models.rotary import Turn, turned
 
 
 class KeyValues(NamedTuple):
     """Keys and values of one layer, laid out so that one head's slots are contiguous.
 
-    Keys are stored rotated, so a slot's place in the cache says nothing about the
+    Keys are stored turned, so a slot's place in the cache says nothing about the
     position of its token: slots may be written in any order.
     """
 
-    keys: Float[Array, "B J S C"]
-    values: Float[Array, "B J S C"]
+    keys: Float[Array, "*layers B J S C"]
+    values: Float[Array, "*layers B J S C"]
+
+
+class Held(NamedTuple):
+    """The past as one layer sees it: its cache, and where this call's columns go."""
+
+    pair: KeyValues
+    places: Places  # of all S slots, this call's columns included
+    slot: Int[Array, ""] | int  # first slot this call writes
+    layer: Int[Array, ""] | int | None = None  # row of `pair` if it holds all layers
+
+    def write(self, new: KeyValues) -> tuple[KeyValues, KeyValues]:
+        """The cache with this call's columns, and this layer's part of it."""
+        at = (0, 0, self.slot, 0)
+        if self.layer is None:
+            whole = KeyValues(*map(partial(_put, at=at), self.pair, new))
+            return whole, whole
+        new = KeyValues(*(part[None] for part in new))
+        at = (self.layer, *at)
+        whole = KeyValues(*map(partial(_put, at=at), self.pair, new))
+        pick = partial(jax.lax.dynamic_index_in_dim, index=self.layer, keepdims=False)
+        return whole, KeyValues(*map(pick, whole))
+
+
+def _put(old: Array, new: Array, at: tuple[Any, ...]) -> Array:
+    return jax.lax.dynamic_update_slice(old, new.astype(old.dtype), at)
+
+
+class Scene(NamedTuple):
+    """What all layers of one type share in one call."""
+
+    places: Places
+    turn: Turn
+    window: int | None
+    execution: Execution
+
+
+def normalise(
+    x: Float[Array, "*rows E"], scale: Float[Array, " E"], eps: float, *, late: bool
+) -> Float[Array, "*rows E"]:
+    """x / sqrt(mean(x²) + eps) · scale over the last axis, statistics in float32.
+
+    `late` rounds to the dtype of `x` after the scale, else before it, which differs in
+    bfloat16 only.
+    """
+    full = x.astype(jnp.float32)
+    full = full * jax.lax.rsqrt(jnp.mean(full**2, -1, keepdims=True) + eps)
+    return (scale * full).astype(x.dtype) if late else scale * full.astype(x.dtype)
 
 
 class RMSNorm(nnx.Module):
-    """x / sqrt(mean(x²) + eps) · scale over the last axis, statistics in float32."""
+    """`normalise` with a scale of its own, one at the start."""
 
-    def __init__(self, width: int, eps: float, *, rngs: nnx.Rngs):
-        del rngs  # the scale starts at one
+    def __init__(self, width: int, eps: float, *, late: bool = False):
         self.scale = nnx.Param(jnp.ones(width))
         self.eps = eps
+        self.late = late
 
     def __call__(self, x: Float[Array, "*rows E"]) -> Float[Array, "*rows E"]:
-        full = x.astype(jnp.float32)
-        full = full * jax.lax.rsqrt(jnp.mean(full**2, -1, keepdims=True) + self.eps)
-        return self.scale[...] * full.astype(x.dtype)
-
-
-def rotary(
-    x: Float[Array, "B H T C"], positions: Int[Array, "B T"], theta: float
-) -> Float[Array, "B H T C"]:
-    """`x` turned by its positions: pairs (i, i + C/2) rotate by position·theta^(-2i/C).
-
-    The half-split convention of Llama checkpoints in the Hugging Face layout.
-    """
-    half = x.shape[-1] // 2
-    frequency = theta ** (-jnp.arange(half, dtype=jnp.float32) / half)
-    angle = positions[:, None, :, None].astype(jnp.float32) * frequency
-    cos, sin = jnp.cos(angle).astype(x.dtype), jnp.sin(angle).astype(x.dtype)
-    a, b = x[..., :half], x[..., half:]
-    return jnp.concatenate([a * cos - b * sin, b * cos + a * sin], -1)
-
-
-def attention(
-    queries: Float[Array, "B H T C"],
-    keys: Float[Array, "B J S C"],
-    values: Float[Array, "B J S C"],
-    mask: Bool[Array, "B T S"],
-) -> Float[Array, "B H T C"]:
-    """Softmax attention; query head h reads key/value head h // (H/J).
-
-    Where a query sees no slot at all the output is the mean of the values: finite, and
-    never used, because such rows are padding.
-    """
-    batch, heads, length, width = queries.shape
-    groups = keys.shape[1]
-    shared = queries.reshape(batch, groups, heads // groups * length, width)
-    scores = jnp.einsum("bjqc,bjsc->bjqs", shared, keys) * width**-0.5
-    scores = scores.astype(jnp.float32)
-    scores = scores.reshape(batch, groups, heads // groups, length, keys.shape[2])
-    scores = jnp.where(mask[:, None, None], scores, -1e30)
-    weights = jax.nn.softmax(scores, -1).astype(queries.dtype)
-    weights = weights.reshape(batch, groups, heads // groups * length, -1)
-    out = jnp.einsum("bjqs,bjsc->bjqc", weights, values)
-    return out.reshape(batch, heads, length, width)
+        return normalise(x, self.scale[...], self.eps, late=self.late)
 
 
 class Attention(nnx.Module):
-    """Grouped-query self-attention with rotary positions and no biases."""
+    """Grouped-query self-attention with rotary positions.
 
-    def __init__(self, config, *, rngs: nnx.Rngs):
-        self.config = config
+    Args:
+        norms: of queries and keys before they are turned: "none", "head" (one scale for
+            every head, statistics per head) or "projection" (over all heads at once).
+        late: passed to those norms, and whether the turn is taken in float32.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        norms: str = "none",
+        late: bool = False,
+        rngs: nnx.Rngs,
+    ):
         c = config
         wide, narrow = c.heads * c.head_width, c.kv_heads * c.head_width
         self.query = linear(c.width, wide, rngs=rngs)
         self.key = linear(c.width, narrow, rngs=rngs)
         self.value = linear(c.width, narrow, rngs=rngs)
         self.out = linear(wide, c.width, scale=(2 * c.layers) ** -0.5, rngs=rngs)
+        widths = {"head": (c.head_width, c.head_width), "projection": (wide, narrow)}
+        if norms != "none":
+            self.query_norm = RMSNorm(widths[norms][0], c.norm_eps, late=late)
+            self.key_norm = RMSNorm(widths[norms][1], c.norm_eps, late=late)
+        self.config, self.norms, self.late = config, norms, late
 
     def __call__(
-        self,
-        x: Float[Array, "BT E"],
-        positions: Int[Array, "B T"],
-        mask: Bool[Array, "B T S"],
-        past: KeyValues | None,
-        slot: Int[Array, ""] | int,
+        self, x: Float[Array, "BT E"], scene: Scene, held: Held | None
     ) -> tuple[Float[Array, "BT E"], KeyValues]:
         c = self.config
-
-        def heads(y: Float[Array, "BT wide"], count: int) -> Float[Array, "B H T C"]:
-            return y.reshape(*positions.shape, count, -1).transpose(0, 2, 1, 3)
-
-        q = rotary(heads(self.query(x), c.heads), positions, c.rope_theta)
-        k = rotary(heads(self.key(x), c.kv_heads), positions, c.rope_theta)
-        v = heads(self.value(x), c.kv_heads)
-        if past is not None:
-            write = jax.lax.dynamic_update_slice_in_dim
-            k = write(past.keys, k, slot, axis=2)
-            v = write(past.values, v, slot, axis=2)
-        out = attention(q, k, v, mask)
+        q, k = self.query(x), self.key(x)
+        if self.norms == "projection":
+            q, k = self.query_norm(q), self.key_norm(k)
+        q = self._heads(q, c.heads, scene)
+        k = self._heads(k, c.kv_heads, scene)
+        v = self._heads(self.value(x), c.kv_heads, scene)
+        if self.norms == "head":
+            q, k = self.query_norm(q), self.key_norm(k)
+        q, k = (turned(y, scene.turn, full=self.late) for y in (q, k))
+        whole = pair = KeyValues(k, v)
+        if held is not None:
+            whole, pair = held.write(pair)
+        out = attend(
+            q,
+            pair.keys.astype(q.dtype),
+            pair.values.astype(q.dtype),
+            scene.places,
+            None if held is None else held.places,
+            window=scene.window,
+            implementation=scene.execution.attention,
+            constrain=scene.execution.constrain,
+        )
         merged = out.transpose(0, 2, 1, 3).reshape(x.shape[0], -1)
-        return self.out(merged), KeyValues(k, v)
+        return self.out(merged), whole
+
+    def _heads(
+        self, y: Float[Array, "BT wide"], count: int, scene: Scene
+    ) -> Float[Array, "B heads T C"]:
+        shape = (*scene.places.segments.shape, count, self.config.head_width)
+        split = y.reshape(shape).transpose(0, 2, 1, 3)
+        return scene.execution.placed(split, ("batch", "heads", "length", "head"))
 
 
 class GatedMLP(nnx.Module):
-    """down(silu(gate(x)) · up(x)), no biases."""
+    """down(silu(gate(x)) · up(x))."""
 
-    def __init__(self, config, *, rngs: nnx.Rngs):
+    def __init__(self, config: Config, *, rngs: nnx.Rngs):
         c = config
         self.gate = linear(c.width, c.mlp_width, rngs=rngs)
         self.up = linear(c.width, c.mlp_width, rngs=rngs)

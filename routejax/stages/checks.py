@@ -17,9 +17,14 @@ from routejax.envs import DIFFICULTIES, ENVS, strategies
 from routejax.errors import UserError
 from routejax.fingerprints import FAMILIES
 from routejax.grpo import PRESETS
-from routejax.models import MODELS
+from routejax.mesh import MESH_AXES
+from routejax.models import MODELS, SIZES
+from routejax.models.attention import IMPLEMENTATIONS
+from routejax.models.config import LAYER_TYPES
+from routejax.models.execution import DTYPES, REMAT
 from routejax.selection import ENGINES, SELECTORS
 from routejax.selection.candidates import PRECISIONS
+from routejax.stages import published
 from routejax.update import OPTIMISERS
 
 LARGEST_SEED = 2**32 - 1  # of jax and numpy alike
@@ -32,7 +37,7 @@ class Rule(NamedTuple):
     holds: Callable[[Any], bool]
 
 
-def _whole(least: int, most: int | None = None) -> Rule:
+def whole(least: int, most: int | None = None) -> Rule:
     bounds = f"of at least {least}" if most is None else f"in {least}..{most}"
 
     def holds(value: Any) -> bool:
@@ -68,13 +73,15 @@ def _list_of(rule: Rule) -> Rule:
 
 
 def _is_span(value: Any) -> bool:
-    level = _whole(DIFFICULTIES[0], DIFFICULTIES[-1])
+    level = whole(DIFFICULTIES[0], DIFFICULTIES[-1])
     pair = isinstance(value, tuple | list) and len(value) == 2
     return pair and all(map(level.holds, value)) and value[0] <= value[1]
 
 
-_COUNT = _whole(1)
-_SEED = _whole(0, LARGEST_SEED)
+_TEXT = Rule("text", lambda value: isinstance(value, str))
+_COUNT = whole(1)
+_SEED = whole(0, LARGEST_SEED)
+_AXIS = Rule("at least 1, or -1 for the rest", lambda v: v == -1 or _COUNT.holds(v))
 _POSITIVE = _number("above 0", lambda x: x > 0)
 _NOT_NEGATIVE = _number("of at least 0", lambda x: x >= 0)
 _SHARE = _number("in 0..1", lambda x: 0 <= x <= 1)
@@ -97,7 +104,7 @@ _OPTIMISER = {
 }
 RULES: dict[str, Rule] = {
     "name": Rule("the name of the recipe", bool),
-    "needs": Rule("text", lambda value: isinstance(value, str)),
+    "needs": _TEXT,
     # those that work in vectors of their own need a file; `routejax.select` takes it
     "arms": _list_of(_one_of(n for n, m in SELECTORS.items() if m.space is None)),
     "seeds": _list_of(_SEED),
@@ -111,6 +118,7 @@ RULES: dict[str, Rule] = {
     "problems.evaluation_per_cell": _COUNT,
     "problems.seed": _SEED,
     "tokenizer.size": _COUNT,
+    **{f"tokenizer.{name}": _TEXT for name in ("template", "system", "pad")},
     "selection.family": _one_of(FAMILIES),
     "selection.group_by": _one_of(("env", "all")),
     "selection.n": _COUNT,
@@ -124,30 +132,49 @@ RULES: dict[str, Rule] = {
     "selection.per_prompt": _or_none(_COUNT),
     "selection.precision": _one_of(PRECISIONS),
     "selection.engine": _one_of(ENGINES),
-    "student.family": _one_of(MODELS),
-    "student.width": _COUNT,
-    "student.layers": _COUNT,
-    "student.heads": _COUNT,
-    "student.kv_heads": _COUNT,
-    "student.head_width": _COUNT,
-    "student.mlp_width": _COUNT,
-    "student.rope_theta": _POSITIVE,
-    "student.norm_eps": _POSITIVE,
-    "student.tied": Rule("True or False", lambda value: isinstance(value, bool)),
+    "student.size": _or_none(_one_of(("", *SIZES))),  # "": that of the weights
+    "student.weights": _or_none(_TEXT),
+    "student.family": _or_none(_one_of(MODELS)),
+    "student.width": _or_none(_COUNT),
+    "student.layers": _or_none(_COUNT),
+    "student.heads": _or_none(_COUNT),
+    "student.kv_heads": _or_none(_COUNT),
+    "student.head_width": _or_none(_COUNT),
+    "student.mlp_width": _or_none(_COUNT),
+    "student.rope_theta": _or_none(_POSITIVE),
+    "student.norm_eps": _or_none(_POSITIVE),
+    "student.tied": _or_none(
+        Rule("True or False", lambda value: isinstance(value, bool))
+    ),
+    "student.window": _or_none(_COUNT),
+    "student.layer_types": _or_none(
+        Rule(
+            f"a list of {' and '.join(LAYER_TYPES)}",
+            lambda value: len(value) > 0 and {*value} <= {*LAYER_TYPES},
+        )
+    ),
+    "student.attention": _one_of(("auto", *IMPLEMENTATIONS)),
+    "student.remat": _one_of(REMAT),
+    "student.dtype": _or_none(_one_of(DTYPES)),
+    "student.logit_chunk": _COUNT,
+    **{f"mesh.{axis}": _AXIS for axis in MESH_AXES},
+    "mesh.devices": _or_none(_COUNT),
     "sft.epochs": _COUNT,
     "sft.batch_examples": _COUNT,
     "sft.row_tokens": _COUNT,
     "sft.row_multiple": _COUNT,
+    "sft.device_rows": _or_none(_COUNT),
     **{f"sft.optimiser.{name}": rule for name, rule in _OPTIMISER.items()},
     "grpo.steps": _COUNT,
     "grpo.prompts": _COUNT,
-    "grpo.samples": _whole(2),  # a group of one has nothing to compare with
+    "grpo.samples": whole(2),  # a group of one has nothing to compare with
     "grpo.preset": _one_of(PRESETS),
     "grpo.beta": _NOT_NEGATIVE,
     "grpo.groups": _one_of(("mixed", "all")),
     "grpo.temperature": _POSITIVE,
     "grpo.row_tokens": _COUNT,
     "grpo.row_multiple": _COUNT,
+    "grpo.device_rows": _or_none(_COUNT),
     "grpo.max_logp_gap": _POSITIVE,
     **{f"grpo.optimiser.{name}": rule for name, rule in _OPTIMISER.items()},
     "decoding.slots": _COUNT,
@@ -183,7 +210,10 @@ def require_valid(config: Mapping[str, Any]) -> None:
     ]
     if wrong := wrong or list(_misfits(values)):
         raise UserError("; ".join(wrong))
-    models.create(vocabulary=values["tokenizer.size"], **config["student"])
+    if config["student"]["weights"]:
+        published.student(config["student"])
+    else:
+        models.create(vocabulary=values["tokenizer.size"], **config["student"])
 
 
 def flat(config: Mapping[str, Any], at: str = "") -> dict[str, Any]:

@@ -48,7 +48,7 @@ def _evaluate(
     problems = read_problems(run.root / "pool" / "problems_evaluation.json")
     params = checkpoints.load_weights(
         run.arm(arm, seed) / phase / "weights",
-        run.student.init(seed),
+        run.fresh(seed),
         inputs["weights"],
     )
     parts = list(_parts(problems, run.config["evaluation"]["problems_per_part"]))
@@ -90,6 +90,7 @@ def _sample(
         seed=seed,
         step=_STEP,
         decoding=run.decoding(run.config["evaluation"]["temperature"]),
+        mesh=run.mesh,
     )
 
 

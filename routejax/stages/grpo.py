@@ -5,17 +5,19 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import grain
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from routejax import checkpoints, grpo, loop, update
 from routejax.envs import Problem
 from routejax.errors import UserError
 from routejax.models import Params, Student
 from routejax.rollout import Rollout, rollout
-from routejax.scoring import score
+from routejax.scoring import Rows, score
 from routejax.stages.pool import read_problems
 from routejax.stages.run import Run
 from routejax.stages.sft import finish, fit
@@ -45,6 +47,8 @@ class Rollouts:
         temperature: float,
         row_tokens: int,
         row_multiple: int,
+        pass_rows: int | None = None,
+        place: Callable[[Any], Any] = lambda batch: batch,
     ):
         if groups not in ("mixed", "all"):
             raise UserError(f"grpo.groups must be 'mixed' or 'all', got {groups!r}")
@@ -52,6 +56,7 @@ class Rollouts:
         self._student, self._reference = student, reference
         self._preset, self._groups, self._temperature = preset, groups, temperature
         self._shape = {"row_tokens": row_tokens, "row_multiple": row_multiple}
+        self._pass_rows, self._place = pass_rows, place
         if prompts > len(problems):
             raise UserError(
                 f"grpo.prompts must be at most {len(problems)} (problems for RL), got "
@@ -94,8 +99,21 @@ class Rollouts:
         for place, n in enumerate(kept):
             here = packed.response & (packed.example == place)
             sampled[here] = rolled.logps[n, : rolled.lengths[n]]
-        scores = score(self._student, self._reference, batch.rows, self._temperature)
-        return batch._replace(old_logps=jnp.asarray(sampled), ref_logps=scores.logps)
+        whole = batch._replace(
+            old_logps=jnp.asarray(sampled), ref_logps=self._reference_logps(batch.rows)
+        )
+        return self._place(whole)
+
+    def _reference_logps(self, rows: Rows) -> Array:
+        """Under the reference, as many rows at a time as a training pass has."""
+        size = self._pass_rows or rows.tokens.shape[0]
+        found = []
+        for first in range(0, rows.tokens.shape[0], size):
+            part = self._place(Rows(*(x[first : first + size] for x in rows)))
+            found.append(
+                score(self._student, self._reference, part, self._temperature).logps
+            )
+        return found[0] if len(found) == 1 else jnp.concatenate(found)
 
 
 def facts(rolled: Rollout) -> loop.Metrics:
@@ -131,24 +149,33 @@ def _train(run: Run, arm: str, seed: int, weights: str, folder: Path) -> None:
     rules, steps = settings.pop("optimiser"), settings.pop("steps")
     samples, beta = settings.pop("samples"), settings.pop("beta")
     limits = {"logp_gap": settings.pop("max_logp_gap")}
-    preset = run.preset
+    preset, pass_rows = run.preset, run.pass_rows(settings.pop("device_rows"))
+    settings["row_multiple"] = run.row_multiple(settings["row_multiple"], pass_rows)
     del settings["preset"]
     problems = read_problems(run.root / "pool" / "problems_rl.json")
     reference = checkpoints.load_weights(
-        run.arm(arm, seed) / "sft" / "weights", run.student.init(seed), weights
+        run.arm(arm, seed) / "sft" / "weights", run.fresh(seed), weights
     )
     roll = functools.partial(
         _roll, run, samples=samples, seed=seed, temperature=settings["temperature"]
     )
     source = Rollouts(
-        problems, roll, run.student, reference, preset=preset, seed=seed, **settings
+        problems,
+        roll,
+        run.student,
+        reference,
+        preset=preset,
+        seed=seed,
+        place=run.divided,
+        pass_rows=pass_rows,
+        **settings,
     )
     optimiser = update.optimiser(steps=steps, **rules)
     params = fit(
         run,
         folder,
         f"{arm} seed {seed} grpo",
-        update.start(reference, optimiser),
+        update.start(reference, optimiser, run.placement),
         source,
         grpo.loss(
             run.student,
@@ -161,6 +188,7 @@ def _train(run: Run, arm: str, seed: int, weights: str, folder: Path) -> None:
         steps,
         ("reward", "mixed", "kl"),
         limits,
+        pass_rows,
     )
     if checkpoints.weights_hash(reference) != weights:
         raise RuntimeError("the reference parameters changed during training")
@@ -193,4 +221,5 @@ def _roll(
         seed=seed,
         step=step,
         decoding=run.decoding(temperature),
+        mesh=run.mesh,
     )

@@ -113,15 +113,21 @@ def _require_disjoint(table: pa.Table, problems: dict[str, list[Problem]]) -> No
 def _train_tokenizer(
     run: Run, folder: Path, table: pa.Table, problems: dict[str, list[Problem]]
 ) -> None:
-    """Trains on the pool and the RL prompts; evaluation text is only checked."""
+    """Trains on the pool and the RL prompts; evaluation text is only checked.
+
+    A published student brings its own, and all text is only checked.
+    """
     traces = list(from_table(table))
     texts = [f"{trace.prompt}\n{trace.response}" for trace in traces]
     texts += [problem.prompt for problem in problems["rl"]]
-    made = tokenizer.train(texts, size=run.config["tokenizer"]["size"])
+    if run.weights:
+        made = run.tokenizer
+    else:
+        made = tokenizer.train(texts, size=run.config["tokenizer"]["size"])
+        write(folder / "tokenizer.model", made.files["tokenizer.model"])
     prompts = [problem.prompt for problem in problems["evaluation"]]
     tokenizer.audit(made, texts + prompts)
     _require_fit(run, made, traces, problems)
-    write(folder / "tokenizer.model", made.model)
 
 
 def _require_fit(
@@ -136,7 +142,7 @@ def _require_fit(
             f"got {config['grpo']['prompts']}; lower it or raise problems.rl_per_cell"
         )
     for trace in traces:
-        length = len(made.prompt(trace.prompt)) + len(made.response(trace.response))
+        length = sum(map(len, made.turn(trace.prompt, trace.response)))
         if length > limit:
             raise UserError(
                 f"trace {trace.id} ({trace.env}) has {length} tokens, sft.row_tokens "

@@ -19,6 +19,7 @@ code and machine:
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 from collections import Counter
@@ -26,6 +27,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pyarrow.parquet as pq
 
@@ -174,10 +176,12 @@ def _pool(run: Run) -> dict[str, Any]:
 
 
 def _student(run: Run) -> dict[str, Any]:
+    sizes = dataclasses.asdict(run.student.config)
+    fresh = jax.eval_shape(lambda: run.student.init(0))
     return {
-        "parameters": models.count(run.student.init(0)),
-        "vocabulary": run.tokenizer.size,
-        **run.config["student"],
+        "parameters": models.count(fresh),
+        "family": run.student.family,
+        **{name: value for name, value in sizes.items() if value is not None},
     }
 
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import grain
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from routejax import checkpoints, loop, sft, update
+from routejax.errors import UserError
 from routejax.models import Params
 from routejax.packing import Example
 from routejax.progress import track
 from routejax.stages.run import Run
-from routejax.workdir import sha256, write, write_json
+from routejax.tokenizer import Tokenizer, require_sound
+from routejax.workdir import write, write_json
 
 
 class Examples:
@@ -29,8 +32,9 @@ class Examples:
         batch_examples: int,
         row_tokens: int,
         row_multiple: int,
+        place: Callable[[sft.Batch], sft.Batch] = lambda batch: batch,
     ):
-        self._examples = examples
+        self._examples, self._place = examples, place
         self._shape = {"row_tokens": row_tokens, "row_multiple": row_multiple}
         order = grain.MapDataset.range(len(examples)).seed(seed).shuffle()
         order = order.repeat(epochs).batch(batch_examples, drop_remainder=False)
@@ -40,7 +44,8 @@ class Examples:
     def next(self, params: Params, step: int) -> tuple[sft.Batch, loop.Metrics]:
         del params, step
         chosen = [self._examples[int(i)] for i in next(self._order)]
-        return sft.batch(chosen, **self._shape), {"examples": len(chosen)}
+        batch = sft.batch(chosen, **self._shape)
+        return self._place(batch), {"examples": len(chosen)}
 
     def state(self) -> dict:
         return self._order.get_state()
@@ -57,6 +62,7 @@ def train(run: Run, arm: str, seed: int, inputs: dict[str, str]) -> str:
     """
     parts = ("student", "sft")
     known = {"seed": seed, **inputs, **{part: run.config[part] for part in parts}}
+    known |= {"origin": run.origin} if run.origin else {}
     folder = run.arm(arm, seed) / "sft"
     run.stage(folder, known, lambda at: _train(run, arm, seed, at))
     return (folder / "weights.sha256").read_text()
@@ -64,44 +70,76 @@ def train(run: Run, arm: str, seed: int, inputs: dict[str, str]) -> str:
 
 def examples(run: Run, arm: str) -> list[Example]:
     """The arm's rows as ids, in the order of the selection's file."""
-    table = pq.read_table(run.root / "select" / f"{arm}.parquet")
-    encode = run.tokenizer
-    return [
-        Example(encode.prompt(prompt), encode.response(response))
-        for prompt, response in zip(
-            table["prompt"].to_pylist(), table["response"].to_pylist(), strict=True
-        )
-    ]
+    return tokenised(
+        run.tokenizer, pq.read_table(run.root / "select" / f"{arm}.parquet")
+    )
+
+
+def tokenised(tokenizer: Tokenizer, table: pa.Table) -> list[Example]:
+    """Every row of a pool as ids that passed the audits, in order.
+
+    Raises:
+        UserError: a row that must not be learned, by its id, and why.
+    """
+    found = []
+    columns = (table[name].to_pylist() for name in ("id", "prompt", "response"))
+    for name, prompt, response in zip(*columns, strict=True):
+        try:
+            turn = tokenizer.turn(prompt, response)
+        except UserError as error:
+            raise UserError(f"row {name}: {error}") from error
+        require_sound(tokenizer, turn, name)
+        found.append(Example(*turn))
+    return found
 
 
 def _train(run: Run, arm: str, seed: int, folder: Path) -> None:
+    name, rows = f"{arm} seed {seed} sft", examples(run, arm)
+    finish(folder, *tune(run, folder, name, rows, seed))
+
+
+def tune(
+    run: Run,
+    folder: Path,
+    name: str,
+    rows: Sequence[Example],
+    seed: int,
+    watched: Callable[[loop.Source], loop.Source] = lambda source: source,
+    headline: Sequence[str] = ("loss",),
+) -> tuple[Params, dict[str, Any]]:
+    """The run's student after `config.sft` on these rows, and the recipe.
+
+    `watched` may put something around the source that looks at every step's parameters.
+    """
     settings = dict(run.config["sft"])
-    rules = settings.pop("optimiser")
-    rows = examples(run, arm)
-    source = Examples(rows, seed=seed, **settings)
-    initial = run.student.init(seed)
+    rules, device_rows = settings.pop("optimiser"), settings.pop("device_rows")
+    pass_rows = run.pass_rows(device_rows)
+    settings["row_multiple"] = run.row_multiple(settings["row_multiple"], pass_rows)
+    source = Examples(rows, seed=seed, place=run.divided, **settings)
+    initial = run.fresh(seed)
     optimiser = update.optimiser(steps=source.steps, **rules)
     recipe = {
         "seed": seed,
         "examples": len(rows),
         "steps": source.steps,
         "initial_weights": checkpoints.weights_hash(initial),
-        "tokenizer": sha256(run.tokenizer.model),
+        "tokenizer": run.tokenizer.digest,
         "settings": run.config["sft"],
         "student": run.config["student"],
     }
     params = fit(
         run,
         folder,
-        f"{arm} seed {seed} sft",
-        update.start(initial, optimiser),
-        source,
+        name,
+        update.start(initial, optimiser, run.placement),
+        watched(source),
         sft.loss(run.student),
         optimiser,
         source.steps,
-        ("loss",),
+        headline,
+        pass_rows=pass_rows,
     )
-    finish(folder, params, recipe)
+    return params, recipe
 
 
 def fit(
@@ -115,6 +153,7 @@ def fit(
     steps: int,
     headline: Sequence[str],
     limits: Mapping[str, float] | None = None,
+    pass_rows: int | None = None,
 ) -> Params:
     """`loop.train` with this run's checkpoints, log and progress bar."""
     with (
@@ -132,6 +171,8 @@ def fit(
             progress=progress,
             headline=headline,
             limits=limits or {},
+            place=run.placement,
+            pass_rows=pass_rows,
         )
 
 

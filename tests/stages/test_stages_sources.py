@@ -221,7 +221,9 @@ def evaluation(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints, "load_weights", lambda *_: {})
     calls = []
 
-    def played(student, params, tokenizer, problems, *, samples, seed, step, decoding):
+    def played(
+        student, params, tokenizer, problems, *, samples, seed, step, decoding, mesh
+    ):
         if call.fails_at == len(calls):
             raise KeyboardInterrupt
         calls.append([problem.id for problem in problems])
