@@ -32,7 +32,7 @@ from routejax import features, pools
 from routejax.errors import UserError
 from routejax.program import run_program
 from routejax.stages import select_plan as plan
-from routejax.stages import select_run, select_why
+from routejax.stages import select_run, select_spaces, select_why
 from routejax.stages.select_features import find_fingerprints, make_fingerprints
 from routejax.stages.select_files import make_files
 from routejax.stages.select_manifest import write_manifest
@@ -41,7 +41,7 @@ from routejax.stages.select_picks import make_picks
 from routejax.stages.select_report import make_report
 from routejax.stages.select_run import SelectRun
 from routejax.stages.select_settings import read_settings
-from routejax.workdir import opened
+from routejax.workdir import opened, require_config
 
 _PLAN = flags.DEFINE_bool("plan", False, "Prints what would be done, and ends.")
 _WHY = flags.DEFINE_string("why", None, "Id of a row of the pool to be told about.")
@@ -50,7 +50,7 @@ _WHY = flags.DEFINE_string("why", None, "Id of a row of the pool to be told abou
 def main(config: dict[str, Any], root: Path) -> None:
     run = open_run(config, root)
     if _WHY.value is not None:
-        return say_why(run, _WHY.value)
+        return say_why(run, _WHY.value, asked(config))
     found = find_fingerprints(run.job, run.features, owned=run.owns_features)
     if found is None:
         say(run, plan.lines_before(run))
@@ -149,12 +149,16 @@ def commands(argv: Sequence[str], run: SelectRun) -> dict[str, str]:
     }
 
 
-def say_why(run: SelectRun, name: str) -> None:
+def say_why(run: SelectRun, name: str, config: dict[str, Any]) -> None:
     """Prints what every selector made of a row.
 
     Raises:
-        UserError: see `select_why.why`.
+        UserError: the folder's selection is another than the one asked about; see
+            `select_why.why`.
     """
+    if (run.root / "config.json").exists():
+        require_config(run.root, config)
+    find_fingerprints(run.job, run.features, owned=run.owns_features)
     found = select_why.why(run, name)
     say(run, select_why.lines(found, select_why.reports(run)))
 
@@ -166,8 +170,9 @@ def say_plan(run: SelectRun, fingerprints: Mapping[str, Any]) -> None:
         UserError: it cannot be carried out.
     """
     made = plan.make_plan(run, fingerprints)
-    say(run, plan.lines(run, made))
+    say(run, plan.lines(run, made, fingerprints["rejected"]))
     plan.require_memory(made)
+    say(run, select_spaces.require_vectors(run))
 
 
 def say(run: SelectRun, lines: Any) -> None:

@@ -142,7 +142,17 @@ def _claim(root: Path, config: Mapping[str, Any]) -> None:
     if not path.exists() or not any(root.rglob(_MARK)):
         write_json(path, config)
         return
-    changed = list(differences(read_json(path), as_json(config), ("there", "now")))
+    require_config(root, config)
+
+
+def require_config(root: Path, config: Mapping[str, Any]) -> None:
+    """The folder is one of this config's runs.
+
+    Raises:
+        UserError: it is another's; the fields that differ.
+    """
+    known, wanted = read_json(root / "config.json"), as_json(config)
+    changed = list(differences(known, wanted, ("there", "now")))
     if changed:
         raise UserError(
             f"{root} belongs to a run with another config; it differs in "

@@ -230,10 +230,12 @@ def test_vectors_of_a_file(root, paths, command, tmp_path):
     np.save(tmp_path / "v.npy", values)
     flag = f"--config.selection.embeddings={tmp_path / 'v.npy'}"
     given = over(paths, finished().reused, flag, methods=("embedding_fps",))
-    status, _, err = command(*given)
+    status, out, err = command(*given)
     assert (status, err) == (0, [])
     assert len(ids(tmp_path / "run", "embedding_fps")) == 12
     first = ids(tmp_path / "run", "embedding_fps")
+    said = "v.npy has no ids: its vectors are taken to be in the order of the pool"
+    assert any(said in line for line in out)
     # Named the other way round, the vectors belong to other rows.
     names = pq.read_table(finished().root / "features/rows.parquet")["id"].to_pylist()
     (tmp_path / "v.ids.txt").write_text("\n".join(reversed(names)))
@@ -244,6 +246,39 @@ def test_vectors_of_a_file(root, paths, command, tmp_path):
     status, _, err = command(*given)
     assert status == 2
     assert "has 59 vectors for 60 ids" in err[-1]
+
+
+def test_vectors_are_looked_at_before_any_work(paths, command, tmp_path):
+    np.save(tmp_path / "v.npy", np.ones((3, 2, 5), np.float32))
+    flag = f"--config.selection.embeddings={tmp_path / 'v.npy'}"
+    given = over(paths, finished().reused, flag, methods=("random", "embedding_fps"))
+    status, _, err = command(*given, "--plan")
+    assert status == 2
+    assert "v.npy" in err[-1]
+    assert not (tmp_path / "run").exists()
+    np.save(tmp_path / "v.npy", np.ones((3, 5), np.float32))
+    (tmp_path / "v.ids.txt").write_text("a\nb\nc")
+    status, _, err = command(*given)
+    assert status == 2
+    assert "has no vector for 58 of 58 candidates" in err[-1]
+    assert not (tmp_path / "run").exists()
+
+
+def test_tables_of_our_own_fingerprints_are_written_again(paths, command, tmp_path):
+    assert command(*over(paths))[0] == 0
+    table = tmp_path / "run/features/rows.parquet"
+    whole, chosen = table.read_bytes(), ids(tmp_path / "run", "diverse")
+    table.write_bytes(b"other")
+    assert command(*over(paths))[0] == 0
+    assert table.read_bytes() == whole
+    assert ids(tmp_path / "run", "diverse") == chosen
+
+
+def test_rejected_rows_are_told_of(paths, command):
+    _, out, _ = command(*over(paths, finished().reused), "--plan")
+    [said] = [line for line in out if "not eligible: " in line]
+    assert "1 non_empty, 1 complete_span" in said
+    assert "rejected.parquet" in said
 
 
 def test_words_by_a_tokenizer(root, paths, command, tmp_path):

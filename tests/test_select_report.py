@@ -207,7 +207,7 @@ def test_why_of_a_row_that_was_not(root, command):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("t9999", "no row of the pool has the id 't9999'; the next in order are"),
+        ("t9999", "no row of the pool has the id 't9999'; near it in order: "),
         ("t0003", "'t0003', row 3 of "),
         ("", "no row of the pool has the id ''"),
     ],
@@ -295,3 +295,12 @@ def test_real_routes_lie_further_apart_in_diverse(command, tmp_path):
     clusters = geometry["similar"]["clusters"]
     assert clusters["hit"] < 0.7 * clusters["of"]
     assert min(one["spread"]["prompts"] for one in found["selectors"].values()) > 150
+
+
+def test_why_of_another_selection_is_refused(root, command):
+    """The answer would be about rows that nobody asked for."""
+    given = over(finished().paths, "--why=t0000", "--config.selection.seed=7")
+    status, _, err = command(*given, workdir=root)
+    assert status == 2
+    assert "belongs to a run with another config" in err[-1]
+    assert "selection.seed: 42 there, 7 now" in err[-1]

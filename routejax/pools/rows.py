@@ -164,6 +164,14 @@ def _replaced(row: Mapping, path: Path, value: Any) -> Mapping:
     return {**row, head: _replaced(row[head], tuple(rest), value) if rest else value}
 
 
+def _refused(rest: Mapping[str, Any]) -> str:
+    """Why the fields that are left over could not be taken."""
+    ids = [name for name in ("id", "prompt_id") if isinstance(rest.get(name), str)]
+    if ids:
+        return f"{', '.join(ids)} must be one line, got {rest[ids[0]]!r}"
+    return f"{', '.join(rest)} have values of another type"
+
+
 def _solution(row: Mapping, fields: Mapping[str, str], own: str | None) -> Solution:
     used: list[Path] = []
 
@@ -187,7 +195,7 @@ def _solution(row: Mapping, fields: Mapping[str, str], own: str | None) -> Solut
     kept = take("meta", as_json)
     rest = plain(without(row, [path for path in used if path]))
     if "meta" in fields and any(value != "" for value in rest.values()):
-        raise BadRow("type", f"{', '.join(rest)} have values of another type")
+        raise BadRow("type", _refused(rest))
     meta = _meta(rest, talk) if kept is None else kept
     others = other_turns(meta)
     size = len(talk.prompt) + len(talk.response) + count_characters(others)

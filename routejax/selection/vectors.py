@@ -38,6 +38,7 @@ class Vectors(NamedTuple):
         width: features of a vector.
         blocks: rows from the first to the last, each time it is called.
         scratch: folder for the rows brought to the grid; None for memory.
+        of_pool: the ids are those of the pool in its order, as the file has none.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Vectors(NamedTuple):
     width: int
     blocks: Callable[[], Iterator[Float[np.ndarray, "B R"]]]
     scratch: Path | None = None
+    of_pool: bool = False
 
 
 def open_vectors(
@@ -85,7 +87,8 @@ def open_vectors(
         )
     _check_unique(path, names)
     folder = None if scratch is None else Path(scratch)
-    return Vectors(str(path), names, matrix.width, matrix.blocks, folder)
+    of_pool = found is pool_ids
+    return Vectors(str(path), names, matrix.width, matrix.blocks, folder, of_pool)
 
 
 def in_memory(

@@ -88,19 +88,25 @@ def group_sizes(
     return {count["values"]: count["counts"] for count in counts}
 
 
-def lines(run: SelectRun, plan: Plan) -> Iterator[str]:
-    """The plan as it is printed."""
+def lines(run: SelectRun, plan: Plan, rejected: Mapping[str, int]) -> Iterator[str]:
+    """The plan as it is printed; `rejected` counts rows by the rule that they break."""
     left_out = f", {plan.capped:,} left out by per_prompt" if plan.capped else ""
     yield (
         f"Plan: {', '.join(run.settings.methods)}: {plan.n:,} rows each of "
         f"{plan.eligible:,} eligible ({plan.rows:,} in the pool{left_out}), "
         f"K = {plan.K:,}"
     )
-    width = max(map(len, plan.groups))
+    if any(rejected.values()):
+        said = ", ".join(f"{n:,} {rule}" for rule, n in rejected.items() if n)
+        where = run.features / "rejected.parquet"
+        yield f"  not eligible: {said}; the reason of each is in {where}"
+    names = {name: name or '""' for name in plan.groups}
+    width = max(map(len, names.values()))
     for name, group in plan.groups.items():
         yield (
-            f"  {name:<{width}}  {group.eligible:>11,} eligible  {group.quota:>9,} rows"
-            f"  {group.clusters:>8,} clusters"
+            f"  {names[name]:<{width}}  {group.eligible:>11,} eligible  "
+            f"{group.quota:>9,} {_plural(group.quota, 'row')}  "
+            f"{group.clusters:>8,} {_plural(group.clusters, 'cluster')}"
         )
     seconds = sum(cost.seconds for cost in plan.costs.values())
     stages = ", ".join(f"{n} {_time(c.seconds)}" for n, c in plan.costs.items())
@@ -139,6 +145,10 @@ def require_memory(plan: Plan) -> None:
             f"{stage}), {allowed / GIB:.1f} GiB are allowed; use a larger machine, a "
             "smaller pool, or fewer projected features (selection.r)"
         )
+
+
+def _plural(count: int, word: str) -> str:
+    return word if count == 1 else f"{word}s"
 
 
 def _time(seconds: float) -> str:

@@ -15,7 +15,8 @@ from routejax.errors import UserError
 from routejax.features.folder import file_sha256
 from routejax.pools.chats import contents
 from routejax.selection import Grid, Vectors, lexical_vectors, open_vectors
-from routejax.selection.vectors import ids_beside
+from routejax.selection.columns import texts
+from routejax.selection.vectors import ids_beside, rows_of_ids
 from routejax.stages.select_features import eligible_rows
 from routejax.stages.select_run import SelectRun
 
@@ -42,6 +43,33 @@ def of_method(
         return {space: _lexical(run, path, scratch)}
     ids = pq.read_table(run.features / "rows.parquet", columns=["id"])["id"]
     return {space: open_vectors(path, pool_ids=ids, scratch=scratch)}
+
+
+def require_vectors(run: SelectRun) -> list[str]:
+    """What there is to say of files of vectors, before any work is done for them.
+
+    Raises:
+        UserError: one that cannot be read or is no matrix; an eligible row without a
+            vector. Numbers that are not finite are only found when they are read.
+    """
+    said = []
+    for method in run.settings.methods:
+        found = run.settings.space_file(method)
+        if found is None or found[0] == "lexical":
+            continue
+        [vectors] = of_method(run, method, run.root).values()
+        assert isinstance(vectors, Vectors)
+        table = eligible_rows(run.features)
+        rows_of_ids(vectors, texts("ids", table["id"]))
+        more = len(vectors.ids) - len(table)
+        if vectors.of_pool:
+            said.append(
+                f"{found[1]} has no ids: its vectors are taken to be in the order of "
+                f"the pool; ids beside it would stand in {ids_beside(found[1])[1].name}"
+            )
+        elif more:
+            said.append(f"{found[1]}: {more:,} vectors of other rows are not used")
+    return said
 
 
 def file_hash(path: Path) -> str:

@@ -134,7 +134,7 @@ def _row(run: SelectRun, phi: Phi, name: str) -> int:
     place = bisect.bisect_left(_Texts(ids), name)
     around = ids.slice(max(0, place - 1), 2).to_pylist()
     raise UserError(
-        f"no row of the pool has the id {name!r}; the next in order are "
+        f"no row of the pool has the id {name!r}; near it in order: "
         f"{', '.join(map(repr, around))}"
     )
 

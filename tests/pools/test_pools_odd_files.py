@@ -240,3 +240,16 @@ def test_whatever_is_wrong_with_a_row_is_counted(tmp_path, monkeypatch):
     assert (bad.id, bad.row, bad.rule) == ("r3", 3, "unexpected")
     assert bad.reason.startswith("ZeroDivisionError: nothing ? to divide by!!!")
     assert len(bad.reason) == 300
+
+
+def test_an_id_of_two_lines_is_told_as_such(tmp_path):
+    canonical = {"group": "g", "prompt_id": "p", "source": None, "meta": "{}"}
+    rows = [row | canonical for row in ROWS[:3]]
+    rows[1]["id"] = "one\ntwo"
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ids, unreadable = read(path)
+    assert ids == ["r0", "r2"]
+    assert [row.reason for row in unreadable] == [
+        "id must be one line, got 'one\\ntwo'"
+    ]
