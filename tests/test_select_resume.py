@@ -176,12 +176,10 @@ def wait_for(path, process):
 
 
 @pytest.mark.slow
-def test_killed_and_asked_to_stop_as_a_process(tmp_path):
+def test_killed_as_a_process(tmp_path):
     rows = [grouped(n) for n in range(600)]
     paths = [write_rows(tmp_path / "p.parquet", rows)]
-    process = start(tmp_path / "whole", paths, n=120)
-    _, err = process.communicate()
-    assert process.returncode == 0, err
+    finish(tmp_path / "whole", paths)
     rng, root = random.Random(20260924), tmp_path / "run"
     for place in ("features/job.json", "picks/diverse/inputs.json"):
         process = start(root, paths, n=120)
@@ -189,15 +187,30 @@ def test_killed_and_asked_to_stop_as_a_process(tmp_path):
         time.sleep(rng.uniform(0, 0.05))
         process.kill()
         process.communicate()
+    finish(root, paths, like=tmp_path / "whole")
+    assert {path.name for path in (root / "picks").iterdir()} == set(METHODS)
+
+
+@pytest.mark.slow
+def test_asked_to_stop_it_says_how_to_go_on(tmp_path):
+    """In a new folder, so that the file waited for is this process's own."""
+    paths = [write_rows(tmp_path / "p.parquet", [grouped(n) for n in range(600)])]
+    finish(tmp_path / "whole", paths)
+    root = tmp_path / "run"
     process = start(root, paths, n=120)
-    wait_for(root / "selected/inputs.json", process)
+    wait_for(root / "features/job.json", process)
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate()
-    assert process.returncode in (0, 75)
-    assert process.returncode == 0 or err.startswith("routejax: stopped by SIGTERM; ")
+    assert process.returncode == 75
+    assert err.startswith("routejax: stopped by SIGTERM; ")
+    assert not (root / "selected/inputs.json").exists()
+    finish(root, paths, like=tmp_path / "whole")
+
+
+def finish(root, paths, like=None):
     process = start(root, paths, n=120)
     _, err = process.communicate()
     assert process.returncode == 0, err
-    assert made(root) == made(tmp_path / "whole")
     assert left_over(root) == []
-    assert {path.name for path in (root / "picks").iterdir()} == set(METHODS)
+    if like is not None:
+        assert made(root) == made(like)
