@@ -4,7 +4,6 @@ Every start is a process of its own: flags, signals, locks and exit codes are re
 Compiled programs of the first run serve the others, which is also what a restart does.
 """
 
-import fcntl
 import functools
 import json
 import os
@@ -99,19 +98,6 @@ def copy(name: str) -> Path:
     return root
 
 
-def is_running(root: Path) -> bool:
-    """Whether a process holds the folder."""
-    path = root / ".lock"
-    if not path.exists():
-        return False
-    with path.open("a+") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return True
-    return False
-
-
 def wait_until(condition, process: subprocess.Popen[str]) -> bool:
     """Whether the condition came true before the process ended."""
     until = time.monotonic() + WAIT_S
@@ -135,9 +121,9 @@ def logs(root: Path) -> dict[str, list[dict[str, Any]]]:
     found = {}
     for path in sorted(root.glob("arms/*/*/*/metrics.jsonl")):
         rows = [json.loads(line) for line in path.read_text().splitlines()]
-        for row in rows:
-            del row["batch_s"], row["step_s"]
-        found[str(path.relative_to(root))] = rows
+        found[str(path.relative_to(root))] = [
+            {k: v for k, v in row.items() if not k.endswith("_s")} for row in rows
+        ]
     return found
 
 

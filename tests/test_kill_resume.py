@@ -11,7 +11,6 @@ from runs import (
     copy,
     end,
     finished,
-    is_running,
     logs,
     results,
     run,
@@ -25,6 +24,7 @@ pytestmark = pytest.mark.slow
 SAVING = {
     "checkpoint": "arms/*/*/*/checkpoints/*.orbax-checkpoint-tmp*",
     "weights": "arms/*/*/*/weights.orbax-checkpoint-tmp*",
+    "evaluation": "arms/*/*/evaluate_*/parts/*.parquet",
 }
 
 
@@ -41,7 +41,7 @@ def assert_like_an_uninterrupted_run(root):
 
 
 def test_killed_while_it_writes_and_five_times_at_random_moments():
-    """In the middle of a checkpoint, in the middle of the weights, then anywhere."""
+    """While it saves a checkpoint, the weights, samples; then after so many steps."""
     root = warm("killed")
     for what, pattern in SAVING.items():
         process = start(root)
@@ -50,17 +50,39 @@ def test_killed_while_it_writes_and_five_times_at_random_moments():
         process.kill()
         end(process)
     rng = random.Random(20260924)
-    hits = 0
+    total = sum(map(len, logs(finished().root).values()))
     for _ in range(5):
         process = start(root)
-        if wait_until(lambda: is_running(root), process):
-            time.sleep(rng.uniform(0.01, 0.12) * finished().wall_s)
-        hits += process.poll() is None
+        steps = Steps(root, rng.randint(1, total // 8))
+        assert wait_until(steps.done, process), "the run is over before it is killed"
+        time.sleep(rng.uniform(0, 0.05))
         process.kill()
         end(process)
-    assert hits >= 3, "the run is over before it is killed; kill it earlier"
     assert run(root).status == 0
     assert_like_an_uninterrupted_run(root)
+
+
+class Steps:
+    """Whether a run has logged so many steps since this was made.
+
+    Steps and not seconds, so that a slow machine is killed at the same places.
+    """
+
+    def __init__(self, root, wanted):
+        self._root, self._wanted, self._seen = root, wanted, {}
+        self._look()
+
+    def done(self):
+        self._wanted -= self._look()
+        return self._wanted <= 0
+
+    def _look(self):
+        """Logs that have grown since the last look; on resuming they may shrink."""
+        paths = self._root.glob("arms/*/*/*/metrics.jsonl")
+        sizes = {path: path.stat().st_size for path in paths}
+        grown = sum(size > self._seen.get(path, 0) for path, size in sizes.items())
+        self._seen = sizes
+        return grown
 
 
 def is_there(root, pattern):
