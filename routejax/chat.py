@@ -17,26 +17,17 @@ Left out: tools and documents.
 from __future__ import annotations
 
 import dataclasses
-import functools
-import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple
 
-import jinja2
-from jinja2 import nodes
-from jinja2.ext import Extension
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
+from routejax.chat_template import Message, Template, require_texts
 from routejax.errors import UserError
-from routejax.tokenizer import Form, Tokenizer, Turn, require_no_control
+from routejax.tokenizer import Form, Pieces, Tokenizer, Turn, require_no_control
 
 THINK = "<think>"
-
-# Around what a template marks as generated; no text has these two characters, which
-# Unicode keeps out of interchange.
-_OPEN, _CLOSE = "\ufdd0", "\ufdd1"
 
 # For base models without a template of their own, whose vocabulary has these ids.
 TEMPLATES = {
@@ -53,115 +44,12 @@ TEMPLATES = {
     ),
 }
 
-Message = Mapping[str, str]
-
 
 class Masked(NamedTuple):
     """A conversation as ids; `learned` marks those an assistant says."""
 
     ids: list[int]
     learned: list[bool]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Template:
-    """A chat template, ready to render.
-
-    Attributes:
-        source: the jinja2 text.
-        names: what it may use by name, such as `bos_token`.
-        clock: what it takes for now; a template with a date renders another text every
-            day, so recipes fix it.
-    """
-
-    source: str
-    names: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    clock: Callable[[], datetime] = datetime.now
-
-    def render(self, messages: Sequence[Message], *, prompts: bool = False) -> str:
-        """The conversation's text; `prompts` adds the words that ask for an answer.
-
-        Raises:
-            UserError: the template refuses the conversation, or is no template.
-        """
-        return self._marked(messages, prompts).replace(_OPEN, "").replace(_CLOSE, "")
-
-    def generated(self, messages: Sequence[Message]) -> list[tuple[int, int]]:
-        """Where the rendered text is marked as generated, by characters, in order."""
-        spans, at, begin = [], 0, 0
-        for character in self._marked(messages, prompts=False):
-            if character == _OPEN:
-                begin = at
-            elif character == _CLOSE:
-                spans.append((begin, at))
-            else:
-                at += 1
-        return spans
-
-    def _marked(self, messages: Sequence[Message], prompts: bool) -> str:
-        for message in messages:
-            if {_OPEN, _CLOSE} & {*message["content"]}:
-                raise UserError("a message has the noncharacter U+FDD0 or U+FDD1 in it")
-        try:
-            return self._compiled.render(
-                messages=[dict(message) for message in messages],
-                add_generation_prompt=prompts,
-                tools=None,
-                documents=None,
-                **self.names,
-            )
-        except jinja2.TemplateError as error:
-            raise UserError(f"the chat template refuses: {error}") from error
-
-    @functools.cached_property
-    def _compiled(self) -> jinja2.Template:
-        loops = "jinja2.ext.loopcontrols"
-        world = ImmutableSandboxedEnvironment(
-            trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loops]
-        )
-        world.filters["tojson"] = _tojson
-        world.globals["raise_exception"] = _refuse
-        world.globals["strftime_now"] = lambda form: self.clock().strftime(form)
-        try:
-            return world.from_string(self.source)
-        except jinja2.TemplateError as error:
-            raise UserError(f"the chat template is damaged: {error}") from error
-
-
-class _Generation(Extension):
-    """`{% generation %} … {% endgeneration %}`: what is inside, between two marks."""
-
-    tags = {"generation"}  # noqa: RUF012
-
-    def parse(self, parser: Any) -> nodes.Node:
-        line = next(parser.stream).lineno
-        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
-        call = self.call_method("_mark")
-        return nodes.CallBlock(call, [], [], body).set_lineno(line)
-
-    def _mark(self, caller: Callable[[], str]) -> str:
-        return _OPEN + caller() + _CLOSE
-
-
-def _tojson(
-    value: Any,
-    ensure_ascii: bool = False,
-    indent: int | None = None,
-    separators: tuple[str, str] | None = None,
-    sort_keys: bool = False,
-) -> str:
-    """Plain JSON: jinja2's own filter sorts keys and escapes for HTML."""
-    return json.dumps(
-        value,
-        ensure_ascii=ensure_ascii,
-        indent=indent,
-        separators=separators,
-        sort_keys=sort_keys,
-    )
-
-
-def _refuse(message: str) -> NoReturn:
-    raise jinja2.TemplateError(message)
 
 
 def template_of(
@@ -188,7 +76,10 @@ def template_of(
                 f"a chat template must be one of {', '.join(TEMPLATES)} or a file, "
                 f"got {named!r}"
             )
-        source = Path(named).read_text()
+        try:
+            source = Path(named).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise UserError(f"the chat template {named} is no text: {error}") from error
     if not source:
         raise UserError(
             "the checkpoint has no chat template (base models often have none): name "
@@ -218,20 +109,27 @@ def chatting(
         system: content of a system message before every turn.
 
     Raises:
-        UserError: no template, or one whose turns end with no id of their own.
+        UserError: no template, one whose turns end with no id of their own, one that
+            leaves the system message out, or a system message that spells a control id.
     """
     if named == "none":
+        if system:
+            raise UserError(
+                "the plain form has no place for tokenizer.system; leave it empty or "
+                "name a chat template as tokenizer.template"
+            )
         return tokenizer
     template = template_of(tokenizer, named, clock=clock)
-    before = [] if system is None else [{"role": "system", "content": system}]
-    end = _end(tokenizer, template)
+    before = [] if system is None else [_message("system", system)]
+    end = _end(tokenizer, template, bool(before))
     stops = tuple(sorted({*tokenizer.stops, end}))
     used = dataclasses.replace(tokenizer, stops=stops, eos=end)
+    for message in before:
+        require_no_control(used, message["content"])
 
     def prompt(text: str) -> list[int]:
-        require_no_control(used, text)
-        asked = [*before, _message("user", text)]
-        return _begun(used, used.encode(template.render(asked, prompts=True)))
+        written = _prompt(used, template, [*before, _message("user", text)])
+        return _begun(used, used.encode(written))
 
     def turn(asked: str, said: str) -> Turn:
         return _turn(used, template, [*before, _message("user", asked)], said)
@@ -248,25 +146,31 @@ def masked(
     the id that stops it.
 
     Raises:
-        UserError: a text spells a control id, the ids do not give the text back, or it
-            cannot be told what the assistant said.
+        UserError: a text spells a control id, the ids do not give the text back, the
+            template writes a message otherwise than it was said, or does not mark the
+            end of a turn as the assistant's.
     """
+    require_texts(messages)
     for message in messages:
         require_no_control(tokenizer, message["content"])
+    said = [m["content"] for m in messages if m["role"] == "assistant"]
+    if not said:
+        raise UserError("the conversation has no assistant message to learn from")
     text = template.render(messages)
+    _require_written(text, [m for m in messages if m["role"] != "assistant"])
     pieces = tokenizer.split(text)
     _require_whole(tokenizer, pieces.ids, text)
     spans = template.generated(messages) or _spans(template, messages, text)
-    if not spans:
-        raise UserError("the conversation has no assistant message to learn from")
+    if len(spans) != len(said):
+        raise UserError(
+            f"the chat template marks {len(spans)} parts with {{% generation %}} where "
+            f"there are {len(said)} assistant messages; name another template"
+        )
     learned = [False] * len(pieces.ids)
-    for begin, end in spans:
-        first, last = (len(text[:place].encode()) for place in (begin, end))
-        for i, number in enumerate(pieces.ids):
-            if pieces.starts[i] >= first and pieces.ends[i] <= last:
-                learned[i] = True
-                if number in tokenizer.stops:
-                    break
+    for (begin, end), one in zip(spans, said, strict=True):
+        _, goes_on = _opened(text[:begin], one)
+        for i in _learned(tokenizer, pieces, text, (begin, end), goes_on):
+            learned[i] = True
     ids = _begun(tokenizer, pieces.ids)
     return Masked(ids, [False] * (len(ids) - len(learned)) + learned)
 
@@ -291,43 +195,114 @@ def _spans(
     return spans
 
 
+def _prompt(tokenizer: Tokenizer, template: Template, asked: list[Message]) -> str:
+    """The text that asks for an answer, every message in it as it was said."""
+    require_no_control(tokenizer, asked[-1]["content"])
+    written = template.render(asked, prompts=True)
+    _require_written(written, asked)
+    return written
+
+
 def _turn(
     tokenizer: Tokenizer, template: Template, asked: list[Message], said: str
 ) -> Turn:
     """Ids of one finished turn, its prompt as it is when the student is sampled."""
-    for message in (*asked, _message("assistant", said)):
-        require_no_control(tokenizer, message["content"])
-    prompt = template.render(asked, prompts=True)
-    opening, goes_on = "", said
-    if prompt.rstrip().endswith(THINK):  # the response goes on from there
-        opening = prompt[prompt.rindex(THINK) :]
-        goes_on = said.lstrip().removeprefix(THINK).lstrip()
+    require_no_control(tokenizer, said)
+    prompt = _prompt(tokenizer, template, asked)
+    opening, goes_on = _opened(prompt, said)
     text = template.render([*asked, _message("assistant", opening + goes_on)])
-    if not text.startswith(prompt) or not _same(text[len(prompt) :], goes_on):
-        raise UserError(
-            "the chat template does not write the assistant's turn as it was said "
-            f"({said[:60]!r} …); it drops or moves the reasoning. Name a Think "
-            "template as tokenizer.template, such as 'think' or a file"
-        )
+    if not text.startswith(prompt):
+        raise _otherwise(goes_on)
     pieces = tokenizer.split(text)
     _require_whole(tokenizer, pieces.ids, text)
     border = len(prompt.encode())
-    first = sum(end <= border for end in pieces.ends)
-    ids, rest = pieces.ids[:first], pieces.ids[first:]
-    if rest and pieces.starts[first] < border:
+    # A space that a SentencePiece model puts first has no bytes: it is the response's.
+    spans = enumerate(zip(pieces.starts, pieces.ends, strict=True))
+    after = (i for i, (start, end) in spans if start >= border or end > border)
+    first = next(after, len(pieces.ids))
+    ids, begin = pieces.ids[:first], len(prompt)
+    if first < len(pieces.ids) and pieces.starts[first] < border:
         # An id over the border is never sampled: the prompt has its own ids then.
-        ids, rest = tokenizer.encode(prompt), tokenizer.encode(text[len(prompt) :])
-    ends = [i for i, number in enumerate(rest) if number in tokenizer.stops]
-    return Turn(_begun(tokenizer, ids), rest[: ends[0] + 1] if ends else rest)
+        ids, text, begin = tokenizer.encode(prompt), text[begin:], 0
+        pieces = tokenizer.split(text)
+    learned = _learned(tokenizer, pieces, text, (begin, len(text)), goes_on)
+    return Turn(_begun(tokenizer, ids), [pieces.ids[i] for i in learned])
 
 
 def _message(role: str, content: str) -> Message:
     return {"role": role, "content": content}
 
 
-def _same(written: str, said: str) -> bool:
-    """Whether what was said stands first in what was written, spaces apart."""
-    return "".join(written.split()).startswith("".join(said.split()))
+def _opened(prompt: str, said: str) -> tuple[str, str]:
+    """The opening of the reasoning that a prompt ends in, and what then goes on."""
+    if not prompt.rstrip().endswith(THINK):
+        return "", said
+    return prompt[prompt.rindex(THINK) :], said.lstrip().removeprefix(THINK).lstrip()
+
+
+def _learned(
+    tokenizer: Tokenizer,
+    pieces: Pieces,
+    text: str,
+    span: tuple[int, int],
+    said: str,
+) -> range:
+    """Which pieces of an assistant's part of a text are learned: said, then its end.
+
+    Raises:
+        UserError: the part is not what was said and then, spaces apart, an id that
+            stops it.
+    """
+    begin, end = (len(text[:place].encode()) for place in span)
+    first = next(
+        (i for i, at in enumerate(pieces.starts) if at >= begin), len(pieces.ids)
+    )
+    inside = [i for i in range(first, len(pieces.ids)) if pieces.ends[i] <= end]
+    stop = next((i for i in inside if pieces.ids[i] in tokenizer.stops), None)
+    if stop is None:
+        raise UserError(
+            "the chat template ends the assistant's turn with no id that stops it "
+            f"({text[span[0] : span[1]][-40:]!r}), so a student would never learn to "
+            "stop; name another as tokenizer.template"
+        )
+    until = text.encode()[begin : pieces.starts[stop]].decode(errors="replace")
+    if _parts(until) != _parts(said):
+        whole = text[slice(*span)].lstrip().startswith(said.strip())
+        if whole and len(until.strip()) < len(said.strip()):
+            raise UserError(
+                f"the response has id {pieces.ids[stop]} in it, which ends a turn, "
+                f"after {until[-60:]!r}; leave the row out or mend it"
+            )
+        raise _otherwise(said)
+    return range(first, stop + 1)
+
+
+def _parts(text: str) -> list[str]:
+    """A text for comparison: without spaces around it and around its reasoning's tags.
+
+    Templates write those in a way of their own; all others must stay.
+    """
+    return re.split(r"\s*(</?think>)\s*", text.strip())
+
+
+def _otherwise(said: str) -> UserError:
+    return UserError(
+        "the chat template does not write the assistant's turn as it was said "
+        f"({said[:60]!r} …); it drops or moves the reasoning, or changes the text. "
+        "Name another as tokenizer.template, such as 'think' or a file"
+    )
+
+
+def _require_written(text: str, messages: Sequence[Message]) -> None:
+    """Raises UserError if a message, spaces around it apart, is not in the text."""
+    for message in messages:
+        role, content = message["role"], message["content"]
+        if content.strip() not in text:
+            raise UserError(
+                f"the chat template leaves out or changes the {role} message "
+                f"({content[:60]!r} …); name another as tokenizer.template"
+                + (", or leave tokenizer.system empty" if role == "system" else "")
+            )
 
 
 def _begun(tokenizer: Tokenizer, ids: list[int]) -> list[int]:
@@ -338,10 +313,18 @@ def _begun(tokenizer: Tokenizer, ids: list[int]) -> list[int]:
     return [tokenizer.bos, *ids]
 
 
-def _end(tokenizer: Tokenizer, template: Template) -> int:
-    """The id a rendered assistant turn ends with."""
-    probe = [_message("user", "2+2?"), _message("assistant", "four")]
-    text = template.render(probe)
+def _end(tokenizer: Tokenizer, template: Template, system: bool) -> int:
+    """The id a rendered assistant turn ends with.
+
+    Raises:
+        UserError: there is none, or the template leaves a message out.
+    """
+    # No template says these by itself, so one that ignores a role is seen.
+    asked = [_message("system", "Count in sevens.")] * system
+    asked.append(_message("user", "What is 7919 + 2?"))
+    _require_written(template.render(asked, prompts=True), asked)
+    text = template.render([*asked, _message("assistant", "four")])
+    _require_written(text, asked)
     rest = tokenizer.encode(text[text.rfind("four") + len("four") :])
     if not rest or rest[0] not in tokenizer.silent:
         raise UserError(

@@ -5,7 +5,7 @@ Four axes, always all four, most of them of size one:
     replica  copies of everything, one per slice; only gradients cross the slow network
     data     copies of the parameters; rows are divided
     fsdp     parameters, gradients and optimiser state are divided, and so are rows
-    tensor   heads, MLP width and vocabulary are divided; rows are not
+    tensor   heads, MLP width and vocabulary (OLMo 3: width) are divided; rows are not
 
 A parameter's path gives the names of its axes, the names give mesh axes: one table per
 family, and optimiser state follows the parameter whose path it ends in. All axes have
@@ -20,7 +20,7 @@ import dataclasses
 import functools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -112,13 +112,13 @@ def first_devices(count: int | None) -> list[Any]:
     """The first so many devices, or all.
 
     Raises:
-        UserError: there are fewer.
+        UserError: there are fewer, or none is asked for.
     """
     found = jax.devices()
-    if count is not None and count > len(found):
+    if count is not None and not 1 <= count <= len(found):
         raise UserError(
-            f"mesh.devices must be at most {len(found)} (devices there are), "
-            f"got {count}"
+            f"mesh.devices must be in 1..{len(found)} (devices there are), or None "
+            f"for all, got {count}"
         )
     return found[:count]
 
@@ -308,8 +308,10 @@ def gathered(mesh: Mesh, tree: Any) -> Any:
 
 def _divided(mesh: Mesh, rows: Any) -> Any:
     """One array of a batch; its first axis is cut, scalars are whole everywhere."""
-    host = np.asarray(rows)
     parts = batch_parts(mesh)
+    if isinstance(rows, jax.Array) and not rows.is_fully_addressable:
+        return jax.device_put(rows, NamedSharding(mesh, PartitionSpec(BATCH)))
+    host = np.asarray(rows)
     if host.ndim and host.shape[0] % parts:
         raise UserError(
             f"a batch of {host.shape[0]} rows does not divide by the {parts} parts of "
@@ -339,10 +341,13 @@ def require_divides(
             `kv_heads`, by their names.
 
     Raises:
-        UserError: what does not divide, all of it.
+        UserError: every number that does not divide.
     """
     shape = dict(mesh.shape if isinstance(mesh, Mesh) else mesh)
-    wrong = [*_uneven_counts(shape["tensor"], counts), *_uneven(shape, family, params)]
+    wrong = [
+        *_uneven_counts(shape["tensor"], counts),
+        *_uneven(shape, family, params, counts),
+    ]
     if wrong:
         raise UserError(
             f"the mesh {_text(shape)} does not divide the student: "
@@ -357,16 +362,24 @@ def _uneven_counts(tensor: int, counts: Mapping[str, int]) -> Iterator[str]:
             yield f"{name} {count} is no multiple of tensor {tensor}"
 
 
-def _uneven(shape: Mapping[str, int], family: str, params: Any) -> Iterator[str]:
+def _uneven(
+    shape: Mapping[str, int], family: str, params: Any, counted: Collection[str]
+) -> Iterator[str]:
+    """Each uneven number once, by one tensor; axes that are counted apart not."""
+    found: dict[tuple[str, int], list[str]] = {}
     for path, leaf in jax.tree_util.tree_leaves_with_path(params):
         where = path_text(path)
         names = axes_of(family, where, len(leaf.shape))
         for name, length in zip(names, leaf.shape, strict=False):
-            axes = AXES.get(name, ())
-            if length % math.prod(shape[axis] for axis in axes):
-                yield f"{where} has {length} {name}, no multiple of " + " x ".join(
-                    f"{axis} {shape[axis]}" for axis in axes
-                )
+            parts = math.prod(shape[axis] for axis in AXES.get(name, ()))
+            if name not in counted and length % parts:
+                found.setdefault((name, length), []).append(where)
+    for (name, length), paths in found.items():
+        first = min(paths, key=lambda path: path.count("/"))
+        cuts = (f"{axis} {shape[axis]}" for axis in AXES[name] if shape[axis] > 1)
+        more = f", nor in {len(paths) - 1} more" if len(paths) > 1 else ""
+        kind = name.removesuffix(" over all")
+        yield f"{first} has {length} {kind}, no multiple of {' x '.join(cuts)}{more}"
 
 
 def _text(shape: Mapping[str, int]) -> str:

@@ -104,20 +104,15 @@ def grpo_batch():
         row_multiple=16,
     )
     noise = rng.normal(size=packed.tokens.shape).astype(np.float32) - 3
-    return made._replace(ref_logps=jnp.asarray(noise), old_logps=jnp.asarray(noise))
+    noise = jnp.asarray(noise)
+    return made._replace(ref_logps=noise, sampler_logps=noise, old_logps=noise)
 
 
 def losses(student):
     return {
         "sft": (sft.loss(student), sft_batch()),
         "grpo": (
-            grpo.loss(
-                student,
-                grpo.PRESETS["paper"],
-                beta=0.1,
-                temperature=0.9,
-                on_policy=False,
-            ),
+            grpo.loss(student, grpo.PRESETS["paper"], beta=0.1, temperature=0.9),
             grpo_batch(),
         ),
     }

@@ -1,9 +1,10 @@
 """Chat templates: the text, the ids of it, and which of them a student learns."""
 
 import dataclasses
-from datetime import datetime
+import io
 
 import pytest
+import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import AddedToken as Added
@@ -79,8 +80,12 @@ def test_a_turn_is_the_prompt_then_what_is_said_then_its_end(plain):
 def test_the_plain_form_stays_where_it_is_asked_for(plain):
     assert chat.chatting(plain, "none") is plain
     found = plain.turn("Why?", "So.")
-    assert found.prompt == [plain.bos, *plain.encode("Why?\n")]
+    assert found.prompt == plain.encode("Why?\n")
     assert found.response == [*plain.encode("So."), plain.eos]
+    wants = byte_level(begins=True)
+    assert wants.prompt("Why?") == [wants.bos, *wants.encode("Why?\n")]
+    with pytest.raises(UserError, match="plain form has no place for tokenizer"):
+        chat.chatting(plain, "none", system="Be brief.")
 
 
 TEXT = st.lists(
@@ -141,7 +146,7 @@ def test_what_a_template_marks_as_generated_is_learned():
     whole = chat.masked(made, template, talk)
     pairs = list(zip(whole.ids, whole.learned, strict=True))
     assert made.join([i for i, yes in pairs if yes]) == "".join(spans)
-    assert whole.ids.count(made.bos) == 1
+    assert [made.bos in whole.ids[:1], made.bos in whole.ids[1:]] == [True, False]
     assert not whole.learned[0]
     used = chat.chatting(made)
     found = used.turn("a", "b😀")
@@ -152,7 +157,8 @@ def test_what_a_template_marks_as_generated_is_learned():
 def test_a_first_id_that_the_template_does_not_write_is_added_once():
     used = chat.chatting(byte_level(begins=True))
     found = used.turn("a", "b")
-    assert (found.prompt[0], found.prompt.count(used.bos)) == (used.bos, 1)
+    assert found.prompt[0] == used.bos
+    assert used.bos not in found.prompt[1:]
     assert used.prompt("a") == found.prompt
     tokenizer.require_sound(used, found, "row")
     whole = chat.masked(used, chat.template_of(used), [user("a"), assistant("b")])
@@ -199,9 +205,137 @@ def test_a_template_may_only_change_spaces(plain):
     assert used.join(found.response) == "b<|im_end|>"
 
 
+def rewriting(plain, said, **roles):
+    """Turns whose template writes the messages of some roles otherwise."""
+    source = chat.TEMPLATES["chatml"]
+    for role, how in roles.items():
+        source = source.replace(
+            "{{ m.content }}",
+            f"{{% if m.role == '{role}' %}}{how}{{% else %}}{{{{ m.content }}}}"
+            "{% endif %}",
+        )
+    return chat.chatting(dataclasses.replace(plain, template=source)).turn("2  2", said)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("{{ m.content.split() | join(' ') }}", "def f():\n    return  1"),
+        ("{{ m.content | replace('\n\n', '\n') }}", "a\n\nb"),
+        ("{{ m.content }}{% if 'four' not in m.content %} I add{% endif %}", "two"),
+        ("{% if 'four' not in m.content %}Sure: {% endif %}{{ m.content }}", "two"),
+        ("{{ m.content[:4] }}", "four and more"),
+        ("{{ m.content | e }}", "a < b"),
+        ("{{ m.content }}{% if 'two' in m.content %}<|im_start|>{% endif %}", "two"),
+    ],
+)
+def test_templates_that_change_what_was_said_are_refused(plain, how, said):
+    assert rewriting(plain, "four", assistant=how).response[:-1] == plain.encode("four")
+    with pytest.raises(UserError, match="not write the assistant's turn as it was"):
+        rewriting(plain, said, assistant=how)
+    other = dataclasses.replace(
+        plain,
+        stops=(plain.special["<|im_end|>"],),
+        template=TAGGED.replace("{{ m.content }}{{ eos_token }}", how + "<|im_end|>"),
+    )
+    talk = [user("a"), assistant(said)]
+    with pytest.raises(UserError, match="not write the assistant's turn as it was"):
+        chat.masked(other, chat.template_of(other), talk)
+
+
+def test_spaces_round_the_tags_of_reasoning_are_the_templates(plain):
+    """Qwen3's own writes one newline inside the tags and two after them."""
+    how = "{{ m.content | replace('</think>\n', '</think>\n\n') }}"
+    found = rewriting(plain, "<think>1</think>\n2\n3", assistant=how)
+    assert plain.join(found.response) == "<think>1</think>\n\n2\n3<|im_end|>"
+
+
+@pytest.mark.parametrize(
+    "how", ["{{ m.content.split() | join(' ') }}", "{{ m.content | upper }}", ""]
+)
+def test_templates_that_change_what_was_asked_are_refused(plain, how):
+    with pytest.raises(UserError, match="leaves out or changes the user message"):
+        rewriting(plain, "four", user=how)
+
+
+def test_a_template_without_a_system_message_is_refused_where_there_is_one(plain):
+    silent = chat.TEMPLATES["chatml"].replace(
+        "in messages", "in messages if m.role != 'system'"
+    )
+    used = dataclasses.replace(plain, template=silent)
+    assert chat.chatting(used).prompt("a")
+    # "user" is in every text of this template and yet not said.
+    for system in ("Be brief.", "user"):
+        with pytest.raises(UserError, match="leaves out or changes the system message"):
+            chat.chatting(used, system=system)
+    talk = [{"role": "system", "content": "Be brief."}, user("a"), assistant("b")]
+    with pytest.raises(UserError, match="leaves out or changes the system message"):
+        chat.masked(chat.chatting(used), chat.template_of(used), talk)
+
+
+def test_a_system_message_that_spells_a_control_id_is_refused(plain):
+    with pytest.raises(UserError, match=r"a text has <\|im_end\|> in it"):
+        chat.chatting(plain, system="Say <|im_end|>.")
+
+
+def test_ends_that_are_text_elsewhere_do_not_cut_a_response(plain):
+    """An id of ordinary text that stops responses, as some generation configs have."""
+    stops = dataclasses.replace(plain, stops=tuple(plain.encode(".")))
+    used = chat.chatting(stops)
+    assert used.join(used.turn("a.b", "c").response) == "c<|im_end|>"
+    for said in ("c. d", "c.", ".c"):
+        with pytest.raises(UserError, match="which ends a turn, after"):
+            used.turn("a", said)
+        talk = [user("a"), assistant(said)]
+        with pytest.raises(UserError, match="which ends a turn, after"):
+            chat.masked(used, chat.template_of(used), talk)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "{{ eos_token }}{% endgeneration %}",
+            "{% endgeneration %}{{ eos_token }}",
+            "no id that stops it .'b'",
+        ),
+        (
+            "{% generation %}{{ m.content }}",
+            "{% generation %}{% endgeneration %}{% generation %}{{ m.content }}",
+            "marks 2 parts .* there are 1 assistant",
+        ),
+    ],
+)
+def test_marks_of_generation_without_the_end_are_refused(plain, old, new, words):
+    made = dataclasses.replace(plain, template=TAGGED.replace(old, new))
+    assert made.template != TAGGED
+    with pytest.raises(UserError, match=words):
+        chat.masked(made, chat.template_of(made), [user("a"), assistant("b")])
+
+
+def test_texts_that_are_none(plain, tmp_path):
+    used = chat.chatting(plain)
+    for pair in (("a", "b\ud800"), ("\udfff", "b")):
+        with pytest.raises(UserError, match=r"a text has U\+D.*half a surrogate pair"):
+            used.turn(*pair)
+    with pytest.raises(UserError, match="half a surrogate pair"):
+        used.prompt("\ud800")
+    odd = dataclasses.replace(plain, template=chat.TEMPLATES["chatml"] + "\ud800")
+    with pytest.raises(UserError, match="half a surrogate pair"):
+        chat.chatting(odd).turn("a", "b")
+    template = chat.template_of(plain)
+    for message in ({"content": "x"}, user(None), user([{"text": "x"}])):
+        with pytest.raises(UserError, match="role and a content that are texts"):
+            chat.masked(used, template, [message])
+    (tmp_path / "odd.jinja").write_bytes(b"\xff\xfe{")
+    with pytest.raises(UserError, match=r"odd.jinja is no text"):
+        chat.chatting(plain, str(tmp_path / "odd.jinja"))
+
+
 def test_earlier_turns_that_are_written_otherwise_are_refused(plain):
     forgets = chat.TEMPLATES["chatml"].replace(
-        "{{ m.content }}", "{{ m.content if loop.last else 'gone' }}"
+        "{{ m.content }}",
+        "{{ m.content if loop.last or m.role == 'user' else 'gone' }}",
     )
     used = dataclasses.replace(plain, template=forgets)
     talk = [user("a"), assistant("b"), user("c"), assistant("d")]
@@ -239,35 +373,40 @@ def test_an_end_that_no_id_stands_for_is_refused(plain):
         chat.chatting(dataclasses.replace(plain, template=open_end))
 
 
-@pytest.mark.parametrize(
-    ("source", "words"),
-    [
-        ("{% for m in messages %}", "chat template is damaged"),
-        ("{{ raise_exception('only users') }}", "refuses: only users"),
-        ("{{ messages.append(1) }}", "refuses: .*'append' .* is unsafe"),
-        ("{{ ''.__class__.__mro__ }}", "refuses: .*__class__.* is unsafe"),
-    ],
-)
-def test_templates_that_fail_or_reach_out(source, words):
-    with pytest.raises(UserError, match=words):
-        chat.Template(source=source).render([user("a")])
-
-
-def test_what_templates_may_use():
-    source = (
-        "{{ strftime_now('%d %b %Y') }} {{ {'b': '<é>', 'a': [1]} | tojson }} "
-        "{%- for i in range(9) %}{% if i == 2 %}{% break %}{% endif %}{{ i }}"
-        "{%- endfor %}"
-    )
-    template = chat.Template(source=source, clock=lambda: datetime(2026, 3, 9))
-    assert template.render([]) == '09 Mar 2026 {"b": "<é>", "a": [1]}01'
-
-
 def test_a_system_message_goes_before(plain):
     used = chat.chatting(plain, system="Be brief.")
     text = used.join(used.prompt("a"))
     assert text.startswith("<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user")
     assert used.turn("a", "b").prompt == used.prompt("a")
+
+
+def test_a_space_that_a_model_puts_first_is_the_responses():
+    """After a control id: the prompt stays what is sampled from."""
+    out = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(["ab ab a b aab"] * 9),
+        model_writer=out,
+        vocab_size=280,
+        model_type="bpe",
+        byte_fallback=True,
+        hard_vocab_limit=False,
+        normalization_rule_name="identity",
+        remove_extra_whitespaces=False,
+        minloglevel=2,
+    )
+    template = (
+        "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}<turn>"
+        "{% else %} {{ m.content }}</s>{% endif %}{% endfor %}"
+    )
+    made = tokenizer.published(
+        out.getvalue(), special={"<turn>": 290}, template=template
+    )
+    used = chat.chatting(made)
+    for said in ("ab", "x", "", "\n b"):
+        found = used.turn("a", said)
+        assert found.prompt == used.prompt("a")
+        assert used.decode(found.response).strip() == said.strip()
+        tokenizer.require_sound(used, found, "row")
 
 
 def test_the_marks_of_generation_are_no_text(plain):

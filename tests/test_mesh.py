@@ -83,6 +83,17 @@ def test_sizes_that_do_not_make_the_devices(axes, said):
         mesh.sizes(8, **axes)
 
 
+@pytest.mark.parametrize("count", [-1, 0, 9])
+def test_devices_are_counted_from_one(count):
+    with pytest.raises(UserError, match=rf"in 1\.\.8 .* or None .*, got {count}"):
+        mesh.first_devices(count)
+
+
+def test_the_first_devices():
+    assert mesh.first_devices(3) == jax.devices()[:3]
+    assert mesh.first_devices(None) == jax.devices()
+
+
 @given(
     st.sampled_from(mesh.MESH_AXES),
     st.lists(st.integers(1, 6), min_size=3, max_size=3),

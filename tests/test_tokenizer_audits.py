@@ -84,9 +84,9 @@ def test_a_vocabulary_larger_than_the_embedding(made):
         UserError, match=rf"ids up to {made.size - 1}, .* {made.size - 1}"
     ):
         tokenizer.require_rows(made, made.size - 1)
-    beyond = dataclasses.replace(made, stops=(EOS, 500))
-    with pytest.raises(UserError, match="ids up to 500"):
-        tokenizer.require_rows(beyond, made.size)
+    for beyond in ({"stops": (EOS, 500)}, {"bos": 500}, {"pad": 500}):
+        with pytest.raises(UserError, match="ids up to 500"):
+            tokenizer.require_rows(dataclasses.replace(made, **beyond), made.size)
 
 
 def test_texts_that_do_not_come_back_are_refused(made):

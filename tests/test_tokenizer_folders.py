@@ -13,6 +13,7 @@ from tokenizers import (
     Tokenizer,
     decoders,
     models,
+    normalizers,
     pre_tokenizers,
     processors,
 )
@@ -146,6 +147,152 @@ def test_damaged_folders_are_named(tmp_path):
         tokenizer.load(broken)
 
 
+@pytest.mark.parametrize("name", ["bos", "eos", "pad"])
+def test_a_token_that_the_vocabulary_lacks_is_refused(name, tmp_path):
+    end = {"eos_token_id": FIRST}
+    odd = folder(tmp_path / "a", {f"{name}_token": "<zork>"}, end)
+    with pytest.raises(UserError, match=rf"'<zork>' as {name}_token, which the vocab"):
+        tokenizer.load(odd)
+    (odd / "tokenizer_config.json").unlink()
+    (odd / "special_tokens_map.json").write_text(f'{{"{name}_token": "<zork>"}}')
+    with pytest.raises(UserError, match=rf"'<zork>' as {name}_token, which the vocab"):
+        tokenizer.load(odd)
+
+
+def test_older_folders_name_tokens_in_their_map(tmp_path):
+    names = {"eos_token": "<turn>", "bos_token": {"content": "<bos>"}}
+    made = folder(tmp_path / "a", **{"special_tokens_map.json": names})
+    found = tokenizer.load(made)
+    assert (found.eos, found.bos) == (FIRST + 2, FIRST + 1)
+    (made / "tokenizer_config.json").write_text('{"eos_token": "<end>"}')
+    assert tokenizer.load(made).eos == FIRST
+
+
+def test_ends_are_control_ids_though_the_file_says_they_are_text(tmp_path):
+    """`special: false`: a text that spells one would be cut there, or be silent."""
+    made = folder(tmp_path / "a", {"eos_token": "<turn>"}, {"eos_token_id": FIRST + 4})
+    assert tokenizer.load(made).special.keys() == {*CONTROL, "<think>"}
+    for config in ({"eos_token": "<think>"}, {"pad_token": "<think>"}):
+        found = tokenizer.load(folder(tmp_path / "a", {"eos_token": "<turn>"} | config))
+        for turn in (("a<think>", "b"), ("a", "<think>b")):
+            with pytest.raises(UserError, match="<think> in it, which this tokenizer"):
+                found.turn(*turn)
+
+
+VALUES = [
+    3,
+    -1,
+    1.5,
+    True,
+    "x",
+    "\ud800",
+    [],
+    [1],
+    [-1],
+    ["x"],
+    {},
+    {"a": 1},
+    [[]],
+    [{}],
+]
+
+
+def said(folder):
+    """The message of a folder that is refused."""
+    try:
+        tokenizer.load(folder)
+    except UserError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        *[
+            (file, f"{name}_token")
+            for file in ("tokenizer_config.json", "special_tokens_map.json")
+            for name in ("bos", "eos", "pad")
+        ],
+        *[
+            ("tokenizer_config.json", name)
+            for name in ("chat_template", "add_bos_token", "added_tokens_decoder")
+        ],
+        *[("generation_config.json", f"{n}_token_id") for n in ("bos", "eos", "pad")],
+        ("config.json", "eos_token_id"),
+        ("added_tokens.json", "<x>"),
+        *[("tokenizer.json", n) for n in ("added_tokens", "model", "normalizer")],
+    ],
+)
+def test_values_of_another_kind_are_one_message(file, name, tmp_path):
+    """Whatever stands there, in a folder of either format."""
+    for kind in ("json", "model"):
+        made = folder(tmp_path / kind, {}, {"eos_token_id": FIRST})
+        if kind == "model":
+            (made / "tokenizer.json").unlink()
+            (made / "tokenizer.model").write_bytes(MODEL)
+        before = (made / file).read_text() if (made / file).exists() else None
+        for value in VALUES:
+            whole = json.loads(before or "{}") | {name: value}
+            (made / file).write_text(json.dumps(whole))
+            message = said(made)
+            assert message is None or (str(made) in message and "\n" not in message)
+    if file == "generation_config.json":
+        with pytest.raises(UserError, match=rf"{name} of {file} must be an id or a"):
+            tokenizer.load(made)
+
+
+def test_add_bos_without_a_bos_is_refused(tmp_path):
+    made = folder(tmp_path / "a", {"add_bos_token": True}, {"eos_token_id": FIRST})
+    with pytest.raises(UserError, match=r"wants BOS .* names one"):
+        tokenizer.load(made)
+
+
+FORMS = [normalizers.NFC(), normalizers.NFD(), normalizers.NFKC(), normalizers.NFKD()]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: type(form).__name__)
+def test_unicode_normal_forms_are_kept(form):
+    made = library()
+    made.normalizer = normalizers.Sequence([form])
+    found = tokenizer.from_json(made.to_str().encode(), eos=FIRST)
+    text = "e\u0301 \u00e9 \u212b \u0958\u2126 \ufb01"
+    tokenizer.require_kept(found, found.encode(text), text)
+    assert found.turned(text) == form.normalize_str(text)
+    # Ends are those of the text as it was, also where lengths cancel out.
+    kept = found.split("\u0958\u212b<end>")
+    assert kept.starts[-1] == 6
+    assert kept.ids[-1] == FIRST
+
+
+@pytest.mark.parametrize(
+    "lossy",
+    [
+        normalizers.Lowercase(),
+        normalizers.StripAccents(),
+        normalizers.Strip(),
+        normalizers.BertNormalizer(),
+        normalizers.Nmt(),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_normalizers_that_lose_text_are_refused_by_name(lossy):
+    for one in (lossy, normalizers.Sequence([normalizers.NFC(), lossy])):
+        made = library()
+        made.normalizer = one
+        with pytest.raises(UserError, match=f"{type(lossy).__name__} loses text"):
+            tokenizer.from_json(made.to_str().encode(), eos=FIRST)
+
+
+def test_a_replacement_must_be_taken_back():
+    made = library()
+    made.normalizer = normalizers.Replace("a", "b")
+    found = tokenizer.from_json(made.to_str().encode(), eos=FIRST)
+    assert tokenizer.audit(found, ["xyz"]) == 1
+    with pytest.raises(UserError, match="does not keep 'a': it gives 'b'"):
+        tokenizer.audit(found, ["a"])
+
+
 def model(**settings):
     """A SentencePiece model as published ones are: bytes for what it does not know."""
     out = io.BytesIO()
@@ -161,6 +308,23 @@ def model(**settings):
         | settings,
     )
     return out.getvalue()
+
+
+MODEL = model(user_defined_symbols=["<turn>"])
+
+
+def test_a_users_own_piece_may_be_the_end(tmp_path):
+    (tmp_path / "tokenizer.model").write_bytes(MODEL)
+    config = tmp_path / "tokenizer_config.json"
+    config.write_text('{"eos_token": "<turn>"}')
+    found = tokenizer.load(tmp_path)
+    assert found.eos == found.special["<turn>"] == found.encode("<turn>")[-1]
+    assert found.eos != found.special["</s>"]
+    with pytest.raises(UserError, match="<turn> in it, which this tokenizer reads"):
+        found.turn("a", "b<turn>")
+    config.write_text('{"eos_token": "<zork>"}')
+    with pytest.raises(UserError, match="'<zork>' as eos_token, which the vocabulary"):
+        tokenizer.load(tmp_path)
 
 
 @pytest.mark.parametrize("prefix", [False, True])
@@ -235,3 +399,22 @@ def test_gguf_tokenizers_that_are_not_read():
             tokenizer.from_gguf(fields(**changes))
     with pytest.raises(UserError, match="has no end of text"):
         tokenizer.from_gguf(fields(eos_token_id=None))
+    for name in ("bos", "eos", "padding"):
+        for number in (-1, FIRST + 5):
+            with pytest.raises(UserError, match=f"GGUF file names {number} as its"):
+                tokenizer.from_gguf(fields(**{f"{name}_token_id": number}))
+    for name in ("tokens", "merges", "token_type"):
+        for value in (None, 3, [3], ["x"]):
+            with pytest.raises(
+                UserError, match="tokenizer of the GGUF file is damaged"
+            ):
+                tokenizer.from_gguf(fields(**{name: value}))
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udfffb"])
+def test_half_a_surrogate_pair_is_no_text(text, sentences):
+    local = tokenizer.train(["a b"], size=40)
+    for made in (tokenizer.from_gguf(fields()), *sentences.values(), local):
+        for call in (made.encode, made.prompt, made.split):
+            with pytest.raises(UserError, match="half a surrogate pair"):
+                call(text)

@@ -7,7 +7,8 @@ Which family reads them decides where norms stand; everything else is here.
 from __future__ import annotations
 
 import dataclasses
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from routejax.errors import UserError
 
@@ -16,6 +17,9 @@ LAYER_TYPES = ("full", "sliding")
 # Numbers that must be at least one.
 _COUNTS = ("vocabulary", "width", "layers", "heads", "kv_heads", "head_width")
 _COUNTS += ("mlp_width", "max_positions")
+_LARGEST_COUNT = 2**31 - 1  # of what is counted in int32
+_MOST = {"layers": 10_000}  # each layer has names of its own
+_LARGEST = 1e30  # leaves float32 room for sums
 
 
 class Yarn(NamedTuple):
@@ -38,6 +42,13 @@ class Llama3(NamedTuple):
     original_positions: int
     low_freq_factor: float = 1.0
     high_freq_factor: float = 4.0
+
+
+# The numbers of turns between which a scaling passes from slow pairs to fast ones.
+_RISING = {
+    Yarn: ("beta_slow", "beta_fast"),
+    Llama3: ("low_freq_factor", "high_freq_factor"),
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -91,41 +102,101 @@ class Config:
         return tuple(types[:period])
 
 
-def require_possible(config: Config) -> None:
-    """Refuses sizes no model can have, before anything is built.
+def require_possible(
+    config: Config, *, names: Mapping[str, str] | None = None, source: str = ""
+) -> None:
+    """Refuses numbers no model can have, before anything is built; all in one message.
+
+    Args:
+        names: what the message calls a field, where that is not its name here.
+        source: the file the numbers are from, else they are settings of `student`.
 
     Raises:
-        UserError: a count below one, heads that do not divide, heads of odd width, an
-            unknown layer type, or sliding layers and a window one without the other.
+        UserError: a count below one, heads that do not divide or of odd width, an
+            unknown layer type, sliding layers and a window one without the other, or
+            rotary positions or norms that give no finite numbers.
     """
+    of = "" if source else "student."
+    called = {field.name: of + field.name for field in dataclasses.fields(Config)}
+    called |= names or {}
+    faults = list(_impossible_sizes(config, called))
+    # What follows needs whole numbers to compare.
+    faults = faults or [
+        *_impossible_heads(config, called),
+        *_impossible_layers(config, called),
+        *_impossible_positions(config, called),
+    ]
+    if faults:
+        raise UserError((f"{source}: " if source else "") + "; ".join(faults))
+
+
+def is_number(value: Any, least: float | int = -_LARGEST) -> bool:
+    """Whether a finite number of a size that float32 has, and more than `least`."""
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return plain and least < value < _LARGEST
+
+
+def _impossible_sizes(config: Config, called: Mapping[str, str]) -> Iterator[str]:
     for name in _COUNTS:
-        if getattr(config, name) < 1:
-            raise UserError(
-                f"student.{name} must be at least 1, got {getattr(config, name)}"
-            )
+        value, most = getattr(config, name), _MOST.get(name, _LARGEST_COUNT)
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if not whole or value < 1:
+            yield f"{called[name]} must be at least 1, got {value!r}"
+        elif value > most:
+            yield f"{called[name]} must be at most {most}, got {value}"
+    window = config.window
+    if window is not None and (type(window) is not int or window < 1):
+        yield f"{called['window']} must be at least 1 or None, got {window!r}"
+
+
+def _impossible_heads(config: Config, called: Mapping[str, str]) -> Iterator[str]:
     if config.heads % config.kv_heads:
-        raise UserError(
-            "student.heads must be a multiple of student.kv_heads, "
+        yield (
+            f"{called['heads']} must be a multiple of {called['kv_heads']}, "
             f"got {config.heads} and {config.kv_heads}"
         )
     if config.head_width % 2:
-        raise UserError(
-            "student.head_width must be even, got "
+        yield (
+            f"{called['head_width']} must be even, got "
             f"{config.head_width}: rotary positions turn pairs"
         )
+
+
+def _impossible_layers(config: Config, called: Mapping[str, str]) -> Iterator[str]:
     if not config.layer_types or not {*config.layer_types} <= {*LAYER_TYPES}:
-        raise UserError(
-            f"student.layer_types must be a list of {' and '.join(LAYER_TYPES)}, "
+        yield (
+            f"{called['layer_types']} must be a list of {' and '.join(LAYER_TYPES)}, "
             f"got {config.layer_types}"
         )
     slides = "sliding" in config.layer_types
-    if slides and (config.window is None or config.window < 1):
-        raise UserError(
-            "student.window must be at least 1 where student.layer_types has sliding "
-            f"layers, got {config.window}"
+    if slides and config.window is None:
+        yield (
+            f"{called['window']} must be at least 1 where {called['layer_types']} has "
+            "sliding layers, got None"
         )
     if config.window is not None and not slides:
-        raise UserError(
-            f"student.window is {config.window}, but no layer of "
-            f"student.layer_types {config.layer_types} slides"
+        yield (
+            f"{called['window']} is {config.window}, but no layer of "
+            f"{called['layer_types']} {config.layer_types} slides"
+        )
+
+
+def _impossible_positions(config: Config, called: Mapping[str, str]) -> Iterator[str]:
+    if not is_number(config.norm_eps, 0):
+        yield f"{called['norm_eps']} must be more than 0, got {config.norm_eps!r}"
+    if not is_number(config.rope_theta, 1):
+        yield f"{called['rope_theta']} must be more than 1, got {config.rope_theta!r}"
+    scaling = config.rope_scaling
+    if scaling is None:
+        return
+    for name, value in scaling._asdict().items():
+        absent = name == "attention_factor" and value is None
+        if not absent and not is_number(value, 0):
+            yield f"{called['rope_scaling']}: {name} must be more than 0, got {value!r}"
+            return
+    low, high = _RISING[type(scaling)]
+    if getattr(scaling, high) <= getattr(scaling, low):
+        yield (
+            f"{called['rope_scaling']}: {high} must be more than {low}, got "
+            f"{getattr(scaling, high)} and {getattr(scaling, low)}"
         )

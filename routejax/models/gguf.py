@@ -14,8 +14,10 @@ import functools
 import math
 import struct
 import zipfile
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from reprlib import repr as shown  # an unknown value, cut to a line
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -159,15 +161,18 @@ def read_config(path: Path) -> dict[str, Any]:
     fields = file.fields
     kind = fields.get("general.architecture")
     if kind != "llama":
-        raise UserError(f"a GGUF file must have architecture 'llama', got {kind!r}")
+        raise UserError(
+            f"{path}: a GGUF file must have architecture 'llama', got {shown(kind)}"
+        )
     if fields.get("llama.rope.scaling.type", "none") != "none":
-        raise UserError("a GGUF file with rotary scaling is not read here")
+        raise UserError(f"{path}: a GGUF file with rotary scaling is not read here")
     raw = {
         theirs: _rounded(fields[f"llama.{own}"])
         for theirs, own in _FIELDS.items()
         if f"llama.{own}" in fields
     }
-    raw.setdefault("vocab_size", len(fields.get("tokenizer.ggml.tokens", ())) or None)
+    pieces = fields.get("tokenizer.ggml.tokens")
+    raw.setdefault("vocab_size", len(pieces) if isinstance(pieces, list) else None)
     raw.setdefault("num_key_value_heads", raw.get("num_attention_heads"))
     return {
         "architectures": ["LlamaForCausalLM"],
@@ -218,8 +223,19 @@ def forget() -> None:
 
 
 def _bytes(path: Path) -> Any:
-    if not zipfile.is_zipfile(path):
+    try:
+        if zipfile.is_zipfile(path):
+            return _unpacked(path)
+        if not path.stat().st_size:  # which cannot be mapped
+            return np.empty(0, np.uint8)
         return np.memmap(path, np.uint8, mode="r")
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
+    except (zipfile.BadZipFile, zlib.error) as error:
+        raise UserError(f"{path} is damaged: {error}; fetch it again") from error
+
+
+def _unpacked(path: Path) -> np.ndarray:
     with zipfile.ZipFile(path) as archive:
         names = [name for name in archive.namelist() if name.endswith(".gguf")]
         if len(names) != 1:
@@ -253,8 +269,10 @@ class _Cursor:
         if kind != _LIST:
             return self.number(self.code(kind))
         inner, count = self.number("I"), self.number("Q")
-        if inner in (_TEXT, _LIST):
-            return [self.value(inner) for _ in range(count)]
+        if inner == _LIST:
+            raise UserError(f"{self.path} has lists of lists, which are not read here")
+        if inner == _TEXT:
+            return [self.text() for _ in range(count)]
         dtype = np.dtype("<" + self.code(inner))
         return self.take(count * dtype.itemsize).view(dtype).tolist()
 
@@ -278,12 +296,29 @@ def _parse(data: Any, path: Path) -> _File:
         fields[name] = cursor.value(cursor.number("I"))
     entries = [_entry(cursor) for _ in range(tensors)]
     step = fields.get("general.alignment", 32)
+    if type(step) is not int or step < 1:
+        raise UserError(f"{path} is damaged: general.alignment is {shown(step)}")
     begin = -(-cursor.at // step) * step
     places = {n: _Place(shape, kind, begin + at) for n, shape, kind, at in entries}
-    for name, place in places.items():
-        if place.kind in FORMATS and place.at + _size(place) > len(data):
-            raise UserError(f"{path} is cut short: {name} lies beyond its end")
+    if len(places) < len(entries):
+        raise UserError(f"{path} is damaged: a tensor is there twice")
+    _require_apart(path, places, len(data))
     return _File(data, fields, places)
+
+
+def _require_apart(path: Path, places: Mapping[str, _Place], size: int) -> None:
+    """Every tensor of a known format is whole blocks of its own in the file."""
+    known = {name: place for name, place in places.items() if place.kind in FORMATS}
+    last = 0
+    for name, place in sorted(known.items(), key=lambda item: item[1].at):
+        values = FORMATS[place.kind].values
+        if not place.shape or place.shape[-1] % values:
+            raise UserError(f"{path} is damaged: a row of {name!r} is no whole blocks")
+        if place.at < last:
+            raise UserError(f"{path} is damaged: {name!r} overlaps another tensor")
+        last = place.at + _size(place)
+        if last > size:
+            raise UserError(f"{path} is cut short: {name!r} lies beyond its end")
 
 
 def _entry(cursor: _Cursor) -> tuple[str, tuple[int, ...], int, int]:
@@ -318,10 +353,10 @@ def _tensor(file: _File, place: _Place) -> Tensor:
 
 def _reordered(tensor: Tensor, heads: int) -> Tensor:
     """Rows of queries or keys, in halves of a head again instead of in pairs."""
-    half = tensor.shape[0] // heads // 2
-    order = np.arange(tensor.shape[0]).reshape(heads, half, 2).swapaxes(1, 2).ravel()
 
     def rows(first: int, end: int) -> np.ndarray:
+        pairs = np.arange(tensor.shape[0]).reshape(heads, -1, 2)
+        order = pairs.swapaxes(1, 2).ravel()
         return tensor.rows(0, tensor.shape[0])[order[first:end]]
 
     return Tensor(tensor.shape, rows)

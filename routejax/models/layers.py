@@ -24,11 +24,13 @@ from routejax.models.rotary import Turn, turned
 class KeyValues(NamedTuple):
     """Keys and values of one layer, laid out so that one head's slots are contiguous.
 
-    Keys are stored turned, so a slot's place in the cache says nothing about the
-    position of its token: slots may be written in any order.
+    Each is as its product in decoding reads it: the scores of a query are sums over C,
+    its output is a sum over S. With both alike, that product takes twice the time of
+    two cores. Keys are stored turned, so a slot's place in the cache says nothing about
+    the position of its token: slots may be written in any order.
     """
 
-    keys: Float[Array, "*layers B J S C"]
+    keys: Float[Array, "*layers B J C S"]
     values: Float[Array, "*layers B J S C"]
 
 
@@ -42,13 +44,17 @@ class Held(NamedTuple):
 
     def write(self, new: KeyValues) -> tuple[KeyValues, KeyValues]:
         """The cache with this call's columns, and this layer's part of it."""
-        at = (0, 0, self.slot, 0)
+        column, row = (0, 0, 0, self.slot), (0, 0, self.slot, 0)
+        keys, values = new
         if self.layer is None:
-            whole = KeyValues(*map(partial(_put, at=at), self.pair, new))
+            whole = KeyValues(
+                _put(self.pair.keys, keys, column), _put(self.pair.values, values, row)
+            )
             return whole, whole
-        new = KeyValues(*(part[None] for part in new))
-        at = (self.layer, *at)
-        whole = KeyValues(*map(partial(_put, at=at), self.pair, new))
+        whole = KeyValues(
+            _put(self.pair.keys, keys[None], (self.layer, *column)),
+            _put(self.pair.values, values[None], (self.layer, *row)),
+        )
         pick = partial(jax.lax.dynamic_index_in_dim, index=self.layer, keepdims=False)
         return whole, KeyValues(*map(pick, whole))
 
@@ -133,13 +139,14 @@ class Attention(nnx.Module):
         if self.norms == "head":
             q, k = self.query_norm(q), self.key_norm(k)
         q, k = (turned(y, scene.turn, full=self.late) for y in (q, k))
-        whole = pair = KeyValues(k, v)
+        whole = KeyValues(k.swapaxes(-1, -2), v)
         if held is not None:
-            whole, pair = held.write(pair)
+            whole, pair = held.write(whole)
+            k, v = pair.keys.swapaxes(-1, -2), pair.values
         out = attend(
             q,
-            pair.keys.astype(q.dtype),
-            pair.values.astype(q.dtype),
+            k.astype(q.dtype),
+            v.astype(q.dtype),
             scene.places,
             None if held is None else held.places,
             window=scene.window,

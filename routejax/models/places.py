@@ -10,7 +10,11 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Bool, Float, Int
+
+from routejax.errors import UserError
 
 
 class Places(NamedTuple):
@@ -18,10 +22,38 @@ class Places(NamedTuple):
 
     Along a row a segment's columns are neighbours and its positions rise by one from
     column to column. Only the slots of a cache may stand in any order.
+
+    Both are whole numbers of one shape, so name them where you build one:
+    `Places(segments=…, positions=…)`. Swapped they give wrong logits; `forward` refuses
+    them where it sees their values, which under `jax.jit` it does not.
     """
 
     segments: Int[Array, "B T"]  # 0 is padding
     positions: Int[Array, "B T"]
+
+
+def require_not_swapped(places: Places) -> None:
+    """Refuses segments that count along a row while the positions stand still.
+
+    Columns of two examples may have one position only where both are the first of
+    theirs. Values that are traced, or lie on other processes, are not looked at.
+
+    Raises:
+        UserError: so it is somewhere.
+    """
+    for part in places:
+        traced = isinstance(part, Tracer)
+        if traced or (isinstance(part, jax.Array) and not part.is_fully_addressable):
+            return
+    segments, positions = map(np.asarray, places)
+    counts = np.diff(segments, axis=1) == 1
+    stands = (np.diff(positions, axis=1) == 0) & (positions[:, 1:] > 0)
+    if (counts & stands).any():
+        raise UserError(
+            "the places of a forward pass have segments that rise from column to "
+            "column and positions that stand still; they look swapped. Write "
+            "Places(segments=…, positions=…)"
+        )
 
 
 def sight(

@@ -79,7 +79,7 @@ def _yarn(
 
     first = max(math.floor(pair(yarn.beta_fast)), 0)
     last = min(math.ceil(pair(yarn.beta_slow)), 2 * half - 1)
-    slow = np.clip((np.arange(half) - first) / max(last - first, 1e-3), 0, 1)
+    slow = np.clip((np.arange(half) - first) / ((last - first) or 1e-3), 0, 1)
     factor = yarn.attention_factor
     if factor is None:
         factor = 0.1 * math.log(yarn.factor) + 1 if yarn.factor > 1 else 1.0

@@ -17,7 +17,7 @@ from routejax.models.config import Config, require_possible
 from routejax.models.decoder import MODELS, UNROLLED, Pairs, Params, Past
 from routejax.models.execution import Execution, require_known
 from routejax.models.layers import KeyValues
-from routejax.models.places import Places
+from routejax.models.places import Places, require_not_swapped
 from routejax.models.sizes import SIZES
 
 _USUAL = Execution()
@@ -53,7 +53,11 @@ class Student:
                 `past.slot`, and `past.places` says where each of the S slots then
                 stands. None where the tokens see each other only.
             keep: without a past, whether this call's keys and values are returned.
+
+        Raises:
+            UserError: the two of `places` look swapped; see `Places`.
         """
+        require_not_swapped(places)
         return decoder.forward(
             self.family,
             self.config,
@@ -75,12 +79,13 @@ class Student:
         """A cache of zeros: one pair per layer for few layers, else one stack."""
         c = self.config
         dtype = dtype or self.execution.dtype or jnp.float32
-        shape = (batch, c.kv_heads, slots, c.head_width)
-        if c.layers <= UNROLLED:
-            zeros = jnp.zeros(shape, dtype)
-            return (KeyValues(zeros, zeros),) * c.layers
-        zeros = jnp.zeros((c.layers, *shape), dtype)
-        return KeyValues(zeros, zeros)
+        stacked = () if c.layers <= UNROLLED else (c.layers,)
+        shape = (*stacked, batch, c.kv_heads)
+        pair = KeyValues(
+            jnp.zeros((*shape, c.head_width, slots), dtype),
+            jnp.zeros((*shape, slots, c.head_width), dtype),
+        )
+        return pair if stacked else (pair,) * c.layers
 
     def ready(self, params: Params) -> Params:
         """The same parameters laid out for many calls: decode loops do this once.

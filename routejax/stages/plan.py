@@ -16,18 +16,18 @@ from typing import Any, NamedTuple
 import jax
 from jax.sharding import Mesh
 
-from routejax.errors import UserError
 from routejax.mesh import batch_parts, entered
 from routejax.models import Student
 from routejax.models.attention import SHORT
 from routejax.models.blockwise import BLOCK
 from routejax.stages import plan_counts as counts
-from routejax.stages import plan_memory, plan_programs
+from routejax.stages import plan_memory, plan_notes, plan_programs
+from routejax.stages.plan_chips import Load
 from routejax.stages.plan_collectives import Collective, collectives, unknown_loops
 from routejax.stages.plan_flops import Counted, count_flops
-from routejax.stages.plan_programs import Program, Shape
-
-PARTS = ("sft", "grpo", "sample")
+from routejax.stages.plan_programs import Program, Shape, Slots
+from routejax.stages.plan_recipe import parts_of, require_ranges, sft_steps
+from routejax.stages.plan_record import Part, Plan, Work
 
 
 class Ways(NamedTuple):
@@ -37,55 +37,11 @@ class Ways(NamedTuple):
     counted: bool
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Part:
-    """One program; bytes are per device, operations of all devices together.
-
-    Attributes:
-        resident: held before and after it: parameters, optimiser state, reference.
-        coming: by hand, what it adds.
-        temporary: what the compiled program adds, None where nothing was compiled.
-        flops: counted in the program, every row full of one example.
-        by_hand: the same by formula.
-        model_flops: without what is done a second time.
-        open_loops: loops of unknown length.
-    """
-
-    resident: dict[str, float]
-    coming: plan_memory.Coming
-    temporary: float | None
-    flops: float
-    by_hand: float
-    model_flops: float
-    open_loops: int
-    traffic: dict[str, Collective]
-    compile_s: float
-    shape: Shape | None
-
-    @property
-    def hand_bytes(self) -> float:
-        return sum(self.resident.values()) + self.coming.total
-
-    @property
-    def compiled_bytes(self) -> float | None:
-        held = sum(self.resident.values())
-        return None if self.temporary is None else held + self.temporary
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Plan:
-    recipe: str
-    student: Student
-    parameters: int
-    mesh: dict[str, int]
-    parts: dict[str, Part]
-
-
 def make_plan(
     config: Mapping[str, Any],
     mesh: Mesh,
     *,
-    parts: Iterable[str] = PARTS,
+    parts: Iterable[str] | None = None,
     compiled: bool = True,
     counted: bool = True,
     say: Callable[[str], None] = lambda line: None,
@@ -93,15 +49,17 @@ def make_plan(
     """The plan of a recipe on a mesh of pretend devices.
 
     Args:
+        parts: those to look at; None means all that the recipe has.
         compiled: asks the compiler for temporaries and traffic.
         counted: counts operations; without it only memory is known.
         say: told of every part that is begun.
 
     Raises:
-        UserError: the mesh does not divide the student, or a part that there is not.
+        UserError: the mesh does not divide the student, a part that the recipe has not,
+            or a field that is out of its range.
     """
-    if unknown := [part for part in parts if part not in PARTS]:
-        raise UserError(f"parts must be some of {', '.join(PARTS)}, got {unknown[0]!r}")
+    parts = parts_of(config, parts)
+    require_ranges(config)
     student = plan_programs.student_of(config, mesh)
     params = jax.eval_shape(lambda: student.init(0))
     s = plan_memory.sizes(student.config, plan_memory.norm_count(params))
@@ -110,12 +68,15 @@ def make_plan(
         say(f"{part}: tracing" + (" and compiling" if compiled else ""))
         with entered(mesh):
             made[part] = _MAKERS[part](config, mesh, student, s, ways)
+    itemsize = plan_memory.itemsize(student)
+    said = plan_notes.vocabulary(student, s, itemsize) if {*parts} - {"sample"} else ""
     return Plan(
         recipe=config["name"],
         student=student,
         parameters=counts.parameters(s).total,
         mesh=dict(mesh.shape),
         parts=made,
+        notes=(said,) if said else (),
     )
 
 
@@ -128,7 +89,14 @@ def _sft(
 ) -> Part:
     shape = plan_programs.sft_shape(config, mesh)
     program = plan_programs.sft_program(config, mesh, student, shape)
-    return _training(program, mesh, student, s, shape, ways, {})
+    part = _training(program, mesh, student, s, shape, ways, {})
+    said = plan_notes.padding("sft", config, shape, batch_parts(mesh))
+    return dataclasses.replace(
+        part,
+        loads=(Load(counts.training(s, *shape.whole).total / mesh.size),),
+        steps=sft_steps(config),
+        notes=(said,) if said else (),
+    )
 
 
 def _grpo(
@@ -138,11 +106,23 @@ def _grpo(
     s: counts.Sizes,
     ways: Ways,
 ) -> Part:
-    shape = plan_programs.grpo_shape(config, mesh)
+    """A step of the recipe also scores its rows: the reference, the old policy."""
+    shape, settings = plan_programs.grpo_shape(config, mesh), config["grpo"]
     program = plan_programs.grpo_program(config, mesh, student, shape)
     reference = plan_memory.per_device(program.args[2].params)
     held = {"reference": float(reference)}
-    return _training(program, mesh, student, s, shape, ways, held)
+    part = _training(program, mesh, student, s, shape, ways, held)
+    once = counts.forward(s, *shape.whole).total / mesh.size
+    said = plan_notes.padding("grpo", config, shape, batch_parts(mesh))
+    return dataclasses.replace(
+        part,
+        loads=(
+            Load(3 * once, times=settings["updates"]),
+            Load(once, times=1 + (settings["updates"] > 1)),
+        ),
+        steps=settings["steps"],
+        notes=(said,) if said else (),
+    )
 
 
 def _training(
@@ -159,11 +139,10 @@ def _training(
     counted = Counted(0.0, 0)
     if ways.counted:
         counted = count_flops(program.traced, state, batch, trips=trips)
-    whole = (shape.rows, shape.row_tokens)
-    model = counts.training(s, *whole).total
+    once = counts.training(s, *shape.whole).total
     again = counts.done_again(
         s,
-        *whole,
+        *shape.whole,
         blocks=student.execution.remat == "full",
         last_map=student.family == "olmo3",
         head=shape.row_tokens > student.execution.logit_chunk,
@@ -179,13 +158,16 @@ def _training(
         },
         coming=plan_memory.training(s, student, shape, mesh.shape),
         temporary=temporary,
-        flops=counted.flops,
-        by_hand=model + again.total,
-        model_flops=model,
+        flops=counted.flops if ways.counted else None,
+        work={"step": Work(once + again.total, once * shape.filled / shape.rows)},
         open_loops=open_loops + counted.open_loops,
         traffic=traffic,
         compile_s=seconds,
         shape=shape,
+        loads=(),
+        step_tokens=shape.filled * shape.row_tokens,
+        steps=0,
+        notes=(),
     )
 
 
@@ -213,21 +195,25 @@ def _sample(
     """Beside the training state and the reference, which stay where they are."""
     program = plan_programs.sample_program(config, mesh, student)
     params, queue = program.args[2:]
-    one, parts = plan_memory.per_device(params), batch_parts(mesh)
-    rule = config["grpo"]["optimiser"]["name"]
-    prompts, width = queue.prompts.shape
-    slots, new = program.static["slots"], program.static["max_new"]
-    by_hand = counts.forward(s, prompts, width).weights
-    by_hand -= (
-        2.0
-        * (counts.parameters(s).multiplied - counts.parameters(s).blocks)
-        * (prompts * (width - 1))
-    )
+    one, settings = plan_memory.per_device(params), config["grpo"]
+    ours = plan_programs.slots(config, mesh)
+    width, new = queue.prompts.shape[1], program.static["max_new"]
     temporary, traffic, open_loops, seconds = _compile(program, ways.compiled)
+    tensor, itemsize = mesh.shape["tensor"], plan_memory.itemsize(student)
+    cache = counts.cache_bytes(
+        s, ours.slots, width + new, shards=tensor, itemsize=itemsize
+    )
+    work = _sampled(s, settings, ours, width, new)
+    each = Load(
+        work["decoding"].flops / mesh.size / (ours.waves * new),
+        itemsize * counts.parameters(s).multiplied / tensor + cache,
+        ours.waves * new,
+    )
+    notes = plan_notes.sampling(config, ours, cache / ours.slots)
     return Part(
         resident={
             "parameters": one,
-            "optimiser": one * (2 if rule == "adamw" else 1),
+            "optimiser": one * (2 if settings["optimiser"]["name"] == "adamw" else 1),
             "reference": one,
             "queue": plan_memory.per_device(queue),
         },
@@ -235,20 +221,40 @@ def _sample(
             s,
             student,
             mesh.shape,
-            slots=slots,
-            prompts=prompts // parts,
+            slots=ours.slots,
+            prompts=ours.prompts,
             prompt_tokens=width,
             max_new=new,
         ),
         temporary=temporary,
-        flops=by_hand,
-        by_hand=by_hand,
-        model_flops=by_hand,
+        flops=None,
+        work=work,
         open_loops=open_loops,
         traffic=traffic,
         compile_s=seconds,
         shape=None,
+        loads=(Load(work["prefill"].flops / mesh.size), each),
+        step_tokens=settings["prompts"] * settings["samples"] * new,
+        steps=settings["steps"] * (1 + settings["refill"]),
+        notes=(*notes, *filter(None, [plan_notes.window(s, width + new, cache)])),
     )
+
+
+def _sampled(
+    s: counts.Sizes, settings: Mapping[str, Any], ours: Slots, width: int, new: int
+) -> dict[str, Work]:
+    """Every prompt once on each part that has a sample of it, then all responses."""
+    prompts, samples = settings["prompts"], settings["prompts"] * settings["samples"]
+    computed = ours.parts * ours.slots * ours.waves  # idle slots are computed too
+    done = counts.decoding(s, computed, width, new, whole_cache=True)
+    needed = counts.decoding(s, samples, width, new, whole_cache=False)
+    return {
+        "prefill": Work(
+            counts.prefill(s, ours.parts * ours.prompts, width).total,
+            counts.prefill(s, prompts, width).total,
+        ),
+        "decoding": Work(done.total, needed.total),
+    }
 
 
 _MAKERS = {"sft": _sft, "grpo": _grpo, "sample": _sample}
@@ -256,10 +262,10 @@ _MAKERS = {"sft": _sft, "grpo": _grpo, "sample": _sample}
 
 def _compile(
     program: Program, wanted: bool
-) -> tuple[float | None, dict[str, Collective], int, float]:
+) -> tuple[float | None, dict[str, Collective], int, float | None]:
     """Temporary bytes, traffic, loops of unknown length, seconds."""
     if not wanted:
-        return None, {}, 0, 0.0
+        return None, {}, 0, None
     began = time.monotonic()
     made = program.function.lower(*program.args, **program.static).compile()
     text = made.as_text()

@@ -6,14 +6,17 @@ embedding that is only looked up, and norms), T the tokens of a step:
     model FLOPs   6·M·T + 12·L·H·C·pairs
     done again    2·B·T + 4·L·H·C·pairs (full remat) + 2·V·E·T (logits in chunks)
                   + 2·L·H·C·pairs (attention in blocks: the scores)
+    prefill       2·B·Q·P + 2·V·E·Q + 4·L·H·C·pairs (Q prompts of P tokens)
+    decoding      2·M·N·R + 4·L·H·C·N·R·(P + R) (N responses of R tokens; every token
+                  is compared with the whole cache, of which it sees a part)
 
-where B is M without the output matrix and, in families with norms before the blocks,
-without the last map of the MLP, whose result nothing needs again. A matrix product of
-one token costs 2 per weight forward and 4 backward; attention costs 2·2·H·C per pair of
-tokens (scores, then values) forward and twice that backward. `pairs` are those of one
-layer, averaged: T(T + 1)/2 of a causal row of length T, fewer under a window. These
-are estimates of what must be held and done; `plan` puts what the compiler says beside
-them.
+where B is M without the output matrix and, of what is done again in families with norms
+before the blocks, without the last map of the MLP, whose result nothing needs again. A
+matrix product of one token costs 2 per weight forward and 4 backward; attention costs
+2·2·H·C per pair of tokens (scores, then values) forward and twice that backward.
+`pairs` are those of one layer, averaged: T(T + 1)/2 of a causal row of length T, fewer
+under a window. These are estimates of what must be held and done; `plan` puts what the
+compiler says beside them.
 """
 
 from __future__ import annotations
@@ -21,8 +24,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
-
-GIB = 2**30
 
 
 class Sizes(NamedTuple):
@@ -99,6 +100,32 @@ def training(s: Sizes, rows: float, length: int) -> Flops:
     return Flops(3 * once.weights, 3 * once.attention)
 
 
+def prefill(s: Sizes, rows: float, length: int) -> Flops:
+    """Of `rows` prompts with logits at the last token of each."""
+    once, count = forward(s, rows, length), parameters(s)
+    left_out = 2.0 * (count.multiplied - count.blocks) * rows * (length - 1)
+    return Flops(once.weights - left_out, once.attention)
+
+
+def decoding(
+    s: Sizes, rows: float, start: int, new: int, *, whole_cache: bool
+) -> Flops:
+    """Of `new` tokens, one after the other, in each of `rows` rows of `start` tokens.
+
+    Args:
+        whole_cache: every token is compared with all `start + new` columns of every
+            layer, seen or not; else with those that it sees.
+    """
+    length = start + new
+    seen = sum(pairs(length, window) - pairs(start, window) for window in s.windows)
+    if whole_cache:
+        seen = s.layers * length * new
+    return Flops(
+        weights=2.0 * parameters(s).multiplied * rows * new,
+        attention=4.0 * s.heads * s.head_width * seen * rows,
+    )
+
+
 def done_again(
     s: Sizes,
     rows: float,
@@ -133,24 +160,6 @@ def block_pairs(length: int, window: int | None, block: int) -> int:
     return sum(i + 1 - at for i, at in enumerate(first))
 
 
-class Held(NamedTuple):
-    """Bytes per device that stay through a step."""
-
-    parameters: float
-    optimiser: float
-    gradients: float
-
-    @property
-    def total(self) -> float:
-        return sum(self)
-
-
-def held(s: Sizes, shards: int, *, moments: int = 2, parameter_bytes: int = 4) -> Held:
-    """Master parameters, float32 moments and gradients divided over `shards`."""
-    count = parameters(s).total / shards
-    return Held(count * parameter_bytes, 4 * moments * count, 4 * count)
-
-
 def cache_bytes(
     s: Sizes, rows: float, slots: int, *, shards: int = 1, itemsize: int = 2
 ) -> float:
@@ -182,42 +191,9 @@ def table_bytes(s: Sizes, *, tensor: int = 1, itemsize: int = 2) -> float:
     return s.vocabulary * s.width * (2 * itemsize + 3 * 4) / tensor
 
 
-class Chip(NamedTuple):
-    """One accelerator as its maker describes it; memory in 10⁹ bytes."""
-
-    memory_gb: float
-    peak_tflops: float  # bfloat16, dense
-
-    @property
-    def bytes(self) -> float:
-        return self.memory_gb * 1e9
-
-
-CHIPS = {
-    "v5e": Chip(16, 197),
-    "v6e": Chip(32, 918),
-    "v5p": Chip(95, 459),
-    "H100": Chip(80, 989),
-    "H200": Chip(141, 989),
-}
-
-# A runtime, its collectives' buffers and fragmentation take a share of the memory.
-USABLE = 0.92
-
-
-def fits(needed: float) -> dict[str, bool]:
-    """By chip, whether so many bytes per device leave room for the runtime."""
-    return {name: needed <= USABLE * chip.bytes for name, chip in CHIPS.items()}
-
-
 def windows(layers: int, pattern: Sequence[int | None]) -> tuple[int | None, ...]:
     """The pattern repeated over the layers."""
     return tuple(pattern[i % len(pattern)] for i in range(layers))
-
-
-def batch_rows(tokens: float, row_tokens: int, multiple: int) -> int:
-    """Rows that hold so many tokens, rounded up to a multiple."""
-    return math.ceil(math.ceil(tokens / row_tokens) / multiple) * multiple
 
 
 def shares(mesh: Mapping[str, int]) -> tuple[int, int]:

@@ -52,6 +52,11 @@ def sizes(config: Config, norms: int) -> counts.Sizes:
     )
 
 
+def itemsize(student: Student) -> int:
+    """Bytes of a number in the student's dtype of use."""
+    return _BYTES[student.execution.dtype]
+
+
 def per_device(tree: Any) -> int:
     """Bytes that one device holds of arrays that know their places."""
     return sum(
@@ -71,7 +76,7 @@ def training(
 ) -> Coming:
     """One pass, its gradient, and the sum of those before it where there are more."""
     shards, parts = counts.shares(mesh)
-    tensor, itemsize = mesh["tensor"], _BYTES[student.execution.dtype]
+    tensor, size = mesh["tensor"], itemsize(student)
     rows = shape.pass_rows / parts
     number = counts.parameters(s)
     chunk = min(student.execution.logit_chunk, shape.row_tokens)
@@ -81,11 +86,11 @@ def training(
     return Coming(
         gradients=4 * number.total / shards * (2 if shape.passes > 1 else 1),
         saved=counts.saved_bytes(
-            s, rows, shape.row_tokens, tensor=tensor, itemsize=itemsize
+            s, rows, shape.row_tokens, tensor=tensor, itemsize=size
         ),
         logits=3 * 4 * rows * chunk * s.vocabulary / cut,
-        weights=itemsize * 2 * layer / tensor
-        + counts.table_bytes(s, tensor=cut, itemsize=itemsize),
+        weights=size * 2 * layer / tensor
+        + counts.table_bytes(s, tensor=cut, itemsize=size),
     )
 
 
@@ -100,17 +105,17 @@ def sampling(
     max_new: int,
 ) -> Coming:
     """All weights in the dtype of use, the caches of prompts and slots of one part."""
-    tensor, itemsize = mesh["tensor"], _BYTES[student.execution.dtype]
+    tensor, size = mesh["tensor"], itemsize(student)
     length = prompt_tokens + max_new
-    cached = counts.cache_bytes(s, slots, length, shards=tensor, itemsize=itemsize)
+    cached = counts.cache_bytes(s, slots, length, shards=tensor, itemsize=size)
     cached += counts.cache_bytes(
-        s, prompts, prompt_tokens, shards=tensor, itemsize=itemsize
+        s, prompts, prompt_tokens, shards=tensor, itemsize=size
     )
     inner = (2 * s.heads + 2 * s.kv_heads) * s.head_width + 3 * s.mlp_width
     tokens = prompts * prompt_tokens
     return Coming(
-        saved=tokens * itemsize * (3 * s.width + inner / tensor),
+        saved=tokens * size * (3 * s.width + inner / tensor),
         logits=3 * 4 * slots * s.vocabulary,
-        weights=itemsize * counts.parameters(s).total / tensor,
+        weights=size * counts.parameters(s).total / tensor,
         cache=cached,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -16,19 +17,29 @@ import jax.numpy as jnp
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from routejax import grpo, models, sft, spread, update
+from routejax.errors import UserError
 from routejax.mesh import BATCH, Placement, batch_parts
 from routejax.models import SIZES, Student
 from routejax.sampler import Queue
 from routejax.scoring import Rows
+from routejax.stages import published
 from routejax.stages.run import on_mesh
 
 
 class Shape(NamedTuple):
-    """Rows of one training step: all, those of a pass, and the tokens of each."""
+    """Rows of one training step: all, those of a pass, and the tokens of each.
+
+    `filled` are the rows that examples can fill; the others are padding.
+    """
 
     rows: int
     pass_rows: int
     row_tokens: int
+    filled: int
+
+    @property
+    def whole(self) -> tuple[int, int]:
+        return self.rows, self.row_tokens
 
     @property
     def passes(self) -> int:
@@ -45,14 +56,22 @@ class Program(NamedTuple):
 
 
 def student_of(config: Mapping[str, Any], mesh: Mesh) -> Student:
-    """The recipe's student on the mesh, with the vocabulary of its size.
+    """The recipe's student on the mesh, with the sizes of its checkpoint if it has one.
 
     Raises:
-        UserError: the mesh does not divide it.
+        UserError: the mesh does not divide it, or nothing says how large it is.
     """
     settings = dict(config["student"])
+    if settings.get("weights"):
+        return on_mesh(published.student(settings), mesh)
     size = settings.get("size")
-    local = size in (None, "local")
+    if not size and not settings.get("family"):
+        raise UserError(
+            f"config.student.size must be one of {', '.join(SIZES)} where no "
+            f"config.student.weights says what is planned for, got {size!r}"
+        )
+    settings["size"] = size or None
+    local = size in (None, "", "local")
     words = config["tokenizer"]["size"] if local else SIZES[size].config.vocabulary
     known = {field.name for field in dataclasses.fields(models.Config)}
     known |= {field.name for field in dataclasses.fields(models.Execution)}
@@ -66,16 +85,40 @@ def sft_shape(config: Mapping[str, Any], mesh: Mesh) -> Shape:
 
 
 def grpo_shape(config: Mapping[str, Any], mesh: Mesh) -> Shape:
-    """One row per sample."""
+    """One row per sample, those of refilled prompts too."""
     settings = config["grpo"]
-    return _shape(settings, settings["prompts"] * settings["samples"], mesh)
+    rows = settings["prompts"] * settings["samples"] * (1 + settings["refill"])
+    return _shape(settings, rows, mesh)
 
 
-def _shape(settings: Mapping[str, Any], rows: int, mesh: Mesh) -> Shape:
+def _shape(settings: Mapping[str, Any], filled: int, mesh: Mesh) -> Shape:
     """All rows are one pass where the recipe does not say how many a device takes."""
-    parts = batch_parts(mesh)
-    part = (settings["device_rows"] or -(-rows // parts)) * parts
-    return Shape(-(-rows // part) * part, part, settings["row_tokens"])
+    parts, each = batch_parts(mesh), settings["device_rows"]
+    multiple = math.lcm(settings["row_multiple"], parts * (each or 1))
+    rows = -(-filled // multiple) * multiple
+    return Shape(rows, each * parts if each else rows, settings["row_tokens"], filled)
+
+
+class Slots(NamedTuple):
+    """How the samples of a step lie on the parts that rows are divided into."""
+
+    parts: int
+    requests: int  # of one part
+    prompts: int  # of one part
+    slots: int  # of one part, decoded together
+
+    @property
+    def waves(self) -> int:
+        """Responses one after the other in a slot, where all are equally long."""
+        return -(-self.requests // self.slots)
+
+
+def slots(config: Mapping[str, Any], mesh: Mesh) -> Slots:
+    """Those of one batch of prompts, as `spread` divides it."""
+    settings, parts = config["grpo"], batch_parts(mesh)
+    requests = -(-settings["prompts"] * settings["samples"] // parts)
+    together = min(requests, -(-config["decoding"]["slots"] // parts))
+    return Slots(parts, requests, -(-requests // settings["samples"]), together)
 
 
 def sft_program(
@@ -96,28 +139,26 @@ def grpo_program(
         grpo.PRESETS[config["grpo"]["preset"]],
         beta=config["grpo"]["beta"],
         temperature=config["grpo"]["temperature"],
-        on_policy=True,
     )
     batch = grpo.Batch(rows, number, number, number, number)
+    if config["grpo"]["updates"] > 1:
+        batch = batch._replace(old_logps=number)
     return _step(config["grpo"], mesh, student, loss, batch, shape)
 
 
 def sample_program(config: Mapping[str, Any], mesh: Mesh, student: Student) -> Program:
     """All samples of a GRPO step: prompts are run once, then slots decode together."""
-    decoding, settings = config["decoding"], config["grpo"]
-    parts = batch_parts(mesh)
-    requests = settings["prompts"] * settings["samples"]
-    ours = -(-requests // parts)
-    prompts = -(-ours // settings["samples"])
+    decoding, ours = config["decoding"], slots(config, mesh)
+    parts = ours.parts
     rows = functools.partial(_array, mesh, PartitionSpec(BATCH))
     queue: dict[str, Any] = {
-        "prompts": rows((parts * prompts, decoding["prompt_tokens"])),
-        "prompt_lengths": rows((parts * prompts,)),
-        "owner": rows((parts * ours,)),
-        "keys": rows((parts * ours, 2), jnp.uint32),
+        "prompts": rows((parts * ours.prompts, decoding["prompt_tokens"])),
+        "prompt_lengths": rows((parts * ours.prompts,)),
+        "owner": rows((parts * ours.requests,)),
+        "keys": rows((parts * ours.requests, 2), jnp.uint32),
     }
     static = {
-        "slots": min(ours, -(-decoding["slots"] // parts)),
+        "slots": ours.slots,
         "max_new": decoding["max_new_tokens"],
         "stop_ids": (0,),
         "refill_at": max(1, decoding["refill_at"] // parts),

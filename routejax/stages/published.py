@@ -7,6 +7,7 @@ float32, for they become the masters that training changes.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +19,11 @@ from routejax.errors import UserError
 from routejax.models import Config, Execution, Student, gguf, weights
 from routejax.tokenizer import Tokenizer
 
+FRESH = "local"  # the size of models.SIZES that no published checkpoint has
+
 _WAYS = {field.name for field in dataclasses.fields(Execution)}
+# Longer contexts of one checkpoint differ in these and in nothing else.
+_REACH = ("rope_theta", "rope_scaling", "max_positions")
 
 # What chat templates take for now, so that a prompt is the same text every day.
 NOW = datetime(2026, 1, 1)
@@ -27,37 +32,52 @@ NOW = datetime(2026, 1, 1)
 def student(settings: Mapping[str, Any]) -> Student:
     """The student at `settings["weights"]`, run as the other settings say.
 
+    Its architecture is that of the checkpoint's own config. A published size beside it
+    is a claim about the checkpoint, as are the numbers that replace some of that
+    size's; what stands beside `local` or no size is meant for fresh students.
+
     Raises:
-        UserError: what `weights.read_student` refuses; sizes are given too and are not
-            those of the checkpoint.
+        UserError: no checkpoint there, what `weights.read_student` refuses, or another
+            one than the size says.
     """
     # On a command line "" is how a size is taken away.
     given = {n: v for n, v in settings.items() if v is not None and v != ""}
     path = given.pop("weights")
+    _require_there(path)
     found = weights.read_student(path)
-    ways = {name: given[name] for name in given if name in _WAYS}
-    if set(given) - _WAYS:
-        _require_same(found, path, given)
+    if given.get("size", FRESH) != FRESH:
+        _require_same(found, path, {n: given[n] for n in given if n not in _WAYS})
     # Unknown ways are refused where any student is made.
     sizes = dataclasses.asdict(found.config)
     sizes["rope_scaling"] = found.config.rope_scaling
+    ways = {n: given[n] for n in given if n not in {*sizes, "size", "family"}}
     return models.create(found.family, **sizes, **ways)
 
 
+def _require_there(path: str) -> None:
+    if not Path(path).exists() and re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", path):
+        raise UserError(
+            "student.weights must be a folder or a file, and there is no "
+            f"{path}. Hub ids are not downloaded; fetch it with `hf download {path} "
+            "--local-dir DIR` and name DIR"
+        )
+
+
 def _require_same(found: Student, path: str, given: Mapping[str, Any]) -> None:
-    """Sizes in a recipe are a claim about the checkpoint; here it is checked."""
+    """How far it reaches is the file's own, unless a number for it is given too."""
     sizes = dict(given)
     sizes.setdefault("vocabulary", found.config.vocabulary)
     wanted = models.create(sizes.pop("family", None), **sizes)
     names = [field.name for field in dataclasses.fields(Config)]
+    names = [name for name in names if name not in _REACH or name in given]
     pairs = {n: (getattr(found.config, n), getattr(wanted.config, n)) for n in names}
     pairs["family"] = (found.family, wanted.family)
     odd = [f"{n} {a}, not {b}" for n, (a, b) in pairs.items() if a != b]
     if odd:
         raise UserError(
-            f"the checkpoint {path} is not the student of the recipe; it has "
-            f"{'; '.join(odd)}. To take it as it is, set student.size to nothing "
-            "(--config.student.size=)"
+            f"the checkpoint {path} is not the student of the recipe, "
+            f"{given['size']}; it has {'; '.join(odd)}. To take it as it is, name no "
+            "size: --config.student.size="
         )
 
 

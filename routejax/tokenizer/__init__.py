@@ -6,8 +6,8 @@ from_gguf: that of a GGUF file's fields
 require_sound, require_rows, audit: what must hold before anything is trained
 encoder: a function from texts to ids out of any tokenizer file
 
-Chat templates are in `routejax.chat`; without one a turn is BOS, prompt, newline,
-response, end.
+Chat templates are in `routejax.chat`; without one a turn is BOS where the model wants
+it, prompt, newline, response, end.
 """
 
 from routejax.tokenizer.audits import audit, require_rows, require_sound
@@ -22,6 +22,7 @@ from routejax.tokenizer.record import (
     Turn,
     require_kept,
     require_no_control,
+    require_text,
 )
 from routejax.tokenizer.sentences import published
 
@@ -46,5 +47,6 @@ __all__ = [
     "require_no_control",
     "require_rows",
     "require_sound",
+    "require_text",
     "train",
 ]

@@ -27,7 +27,8 @@ def audit(tokenizer: Tokenizer, texts: Iterable[str]) -> int:
 
 def require_rows(tokenizer: Tokenizer, rows: int) -> None:
     """Raises UserError if an id has no row in an embedding of so many rows."""
-    highest = max(tokenizer.size - 1, tokenizer.eos, *tokenizer.stops)
+    others = [i for i in (tokenizer.bos, tokenizer.pad) if i is not None]
+    highest = max(tokenizer.size - 1, tokenizer.eos, *tokenizer.stops, *others)
     if highest >= rows:
         raise UserError(
             f"the tokenizer has ids up to {highest}, the student's embedding "
@@ -71,8 +72,24 @@ def _learned(tokenizer: Tokenizer, turn: Turn) -> Iterable[str]:
         yield f"id {min(early)}, which ends a response, is inside it"
     if tokenizer.pad in turn.response:
         yield (
-            f"padding is id {tokenizer.pad}, which the student is to learn; choose "
-            "another (tokenizer.pad)"
+            f"padding is {_text(tokenizer, tokenizer.pad)}, which the student is to "
+            f"learn; choose another{_free(tokenizer)}"
         )
     if odd := (tokenizer.silent - stops).intersection(body) - {tokenizer.pad}:
         yield f"control id {min(odd)} is inside its response"
+
+
+def _text(tokenizer: Tokenizer, number: int | None) -> str:
+    """An id with the text it stands for, where it is a control id."""
+    texts = {i: text for text, i in tokenizer.special.items()}
+    return f"id {number} ({texts[number]})" if number in texts else f"id {number}"
+
+
+def _free(tokenizer: Tokenizer) -> str:
+    """A control id that begins and ends nothing, as the flag that makes it padding."""
+    used = {tokenizer.eos, *tokenizer.stops, tokenizer.bos, tokenizer.pad}
+    free = [text for text, i in tokenizer.special.items() if i not in used]
+    if not free:
+        return " (tokenizer.pad)"
+    likeliest = max(free, key=lambda text: ("pad" in text, "endoftext" in text))
+    return f": --config.tokenizer.pad='{likeliest}'"

@@ -8,14 +8,14 @@ characters where a character is cut in two.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import tokenizers
-from tokenizers import AddedToken, decoders, models, pre_tokenizers
+from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
 
 from routejax.errors import UserError
-from routejax.tokenizer.record import Pieces, Tokenizer
+from routejax.tokenizer.record import Pieces, Tokenizer, require_text
 
 
 def from_json(data: bytes, **settings: Any) -> Tokenizer:
@@ -27,12 +27,22 @@ def from_json(data: bytes, **settings: Any) -> Tokenizer:
     Raises:
         UserError: the file is damaged, or says no end.
     """
-    try:
-        made = tokenizers.Tokenizer.from_str(data.decode())
-    except Exception as error:  # the library raises nothing narrower
-        raise UserError(f"no Hugging Face tokenizer: {error}") from error
     files = {"tokenizer.json": data} | settings.pop("files", {})
-    return _record(made, files=files, **settings)
+    return record(read(data), files=files, **settings)
+
+
+def read(data: bytes) -> tokenizers.Tokenizer:
+    """The library's own object of a `tokenizer.json`.
+
+    Raises:
+        UserError: the file is damaged.
+    """
+    try:
+        return tokenizers.Tokenizer.from_str(data.decode())
+    except Exception as error:  # the library raises nothing narrower
+        raise UserError(
+            f"tokenizer.json is damaged, or no Hugging Face tokenizer: {error}"
+        ) from error
 
 
 def from_gguf(fields: Mapping[str, Any]) -> Tokenizer:
@@ -48,32 +58,52 @@ def from_gguf(fields: Mapping[str, Any]) -> Tokenizer:
             "the tokenizer of a GGUF file must be gpt2 with pre-tokenizer "
             f"{known}, got {kind} with {pre}"
         )
-    texts = fields["tokenizer.ggml.tokens"]
-    merges = [tuple(line.split(" ")) for line in fields["tokenizer.ggml.merges"]]
-    vocabulary = {text: i for i, text in enumerate(texts)}
-    made = tokenizers.Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
-    made.pre_tokenizer = _GGUF_SPLITS[pre]()
-    made.decoder = decoders.ByteLevel()
-    kinds = zip(texts, fields["tokenizer.ggml.token_type"], strict=True)
-    made.add_special_tokens(
-        [
-            AddedToken(t, special=True, normalized=False)
-            for t, k in kinds
-            if k == _CONTROL
-        ]
-    )
-    kinds = zip(texts, fields["tokenizer.ggml.token_type"], strict=True)
-    made.add_tokens([AddedToken(t, normalized=False) for t, k in kinds if k == _USER])
+    try:
+        texts, made = _rebuilt(fields, _GGUF_SPLITS[pre]())
+    except Exception as error:  # of the library, and of fields of another kind
+        raise UserError(
+            "the tokenizer of the GGUF file is damaged (tokens, merges, token_type): "
+            f"{type(error).__name__} {error}"
+        ) from error
     template = fields.get("tokenizer.chat_template")
     data = made.to_str(pretty=False).encode()
     ids = {name: fields.get(f"tokenizer.ggml.{n}_token_id") for name, n in _IDS.items()}
+    _require_ids(ids, len(texts))
     begins = bool(fields.get("tokenizer.ggml.add_bos_token", False))
     files = {
         "tokenizer.json": data,
         "tokenizer_config.json": _config(texts, ids, begins, template),
         "generation_config.json": _generation(ids),
     }
-    return _record(made, files=files, begins=begins, template=template, **ids)
+    return record(made, files=files, begins=begins, template=template, **ids)
+
+
+def _rebuilt(
+    fields: Mapping[str, Any], splits: Any
+) -> tuple[list[str], tokenizers.Tokenizer]:
+    """Texts of all ids, and the library's object with the same ids."""
+    texts = list(fields["tokenizer.ggml.tokens"])
+    merges = [tuple(line.split(" ")) for line in fields["tokenizer.ggml.merges"]]
+    vocabulary = {text: i for i, text in enumerate(texts)}
+    made = tokenizers.Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
+    made.pre_tokenizer = splits
+    made.decoder = decoders.ByteLevel()
+    kinds = [*zip(texts, fields["tokenizer.ggml.token_type"], strict=True)]
+    control = [t for t, k in kinds if k == _CONTROL]
+    made.add_special_tokens(
+        [AddedToken(t, special=True, normalized=False) for t in control]
+    )
+    made.add_tokens([AddedToken(t, normalized=False) for t, k in kinds if k == _USER])
+    return texts, made
+
+
+def _require_ids(ids: Mapping[str, Any], size: int) -> None:
+    for name, number in ids.items():
+        if number is not None and not 0 <= number < size:
+            raise UserError(
+                f"the GGUF file names {number} as its {name} token, and its tokenizer "
+                f"has ids 0..{size - 1}"
+            )
 
 
 _CONTROL, _USER = 3, 4
@@ -109,7 +139,26 @@ def _generation(ids: Mapping[str, int | None]) -> bytes:
     return json.dumps({f"{name}_token_id": i for name, i in ids.items()}).encode()
 
 
-def _record(made: Any, *, eos: int | None = None, **settings: Any) -> Tokenizer:
+# Ways of changing text before it is split that ids are compared after.
+_FORMS: dict[str, Callable[[], Any]] = {
+    "NFC": normalizers.NFC,
+    "NFD": normalizers.NFD,
+    "NFKC": normalizers.NFKC,
+    "NFKD": normalizers.NFKD,
+}
+# Those that the decoder takes back, which every text is checked for.
+_TAKEN_BACK = {"Prepend", "Replace", "Precompiled", "ByteLevel"}
+
+
+def record(made: Any, *, eos: int | None = None, **settings: Any) -> Tokenizer:
+    """The record of a library's object, its ends among the control ids.
+
+    Args:
+        settings: fields of `Tokenizer` besides those the object has.
+
+    Raises:
+        UserError: no end, or a normalizer that loses text.
+    """
     if eos is None:
         raise UserError(
             "the tokenizer has no end of text: neither tokenizer_config.json nor "
@@ -118,23 +167,24 @@ def _record(made: Any, *, eos: int | None = None, **settings: Any) -> Tokenizer:
     made.no_truncation()
     made.no_padding()
     added = made.get_added_tokens_decoder()
-    special = {t.content: i for i, t in added.items() if t.special}
     vocabulary = made.get_vocab(with_added_tokens=True)
     stops = tuple(sorted({eos, *(settings.pop("stops", None) or ())}))
-    byte_level = "ByteLevel" in json.dumps(json.loads(made.to_str())["pre_tokenizer"])
+    ends = {*stops, settings.get("bos"), settings.get("pad")}
+    special = {t.content: i for i, t in added.items() if t.special or i in ends}
+    data = json.loads(made.to_str())
+    byte_level = "ByteLevel" in json.dumps(data["pre_tokenizer"])
     widths = (
         {i: len(t.content.encode()) for i, t in added.items()} if byte_level else None
     )
-    normalizer = made.normalizer
+    forms = _forms(data["normalizer"])
+    turned = normalizers.Sequence(forms).normalize_str if forms else str
 
     def split(text: str) -> Pieces:
-        return _split(made, widths, text)
-
-    def turned(text: str) -> str:
-        return normalizer.normalize_str(text) if byte_level and normalizer else text
+        require_text(text)
+        return _split(made, widths if turned(text) == text else None, text)
 
     return Tokenizer(
-        size=max(vocabulary.values()) + 1,
+        size=max(vocabulary.values(), default=-1) + 1,
         eos=eos,
         stops=stops,
         special=special,
@@ -143,6 +193,25 @@ def _record(made: Any, *, eos: int | None = None, **settings: Any) -> Tokenizer:
         turned=turned,
         **{name: value for name, value in settings.items() if value is not None},
     )
+
+
+def _forms(normalizer: Any) -> list[Any]:
+    """The Unicode normal forms among a file's normalizers, in order.
+
+    Raises:
+        UserError: another that ids do not give back, such as lower case.
+    """
+    if normalizer is None:
+        return []
+    kind = normalizer["type"]
+    if kind == "Sequence":
+        return [form for one in normalizer["normalizers"] for form in _forms(one)]
+    if kind not in {*_FORMS, *_TAKEN_BACK}:
+        raise UserError(
+            f"the tokenizer's normalizer {kind} loses text, which no student can learn "
+            f"then; it must be of {', '.join(_FORMS)}"
+        )
+    return [_FORMS[kind]()] if kind in _FORMS else []
 
 
 def _split(made: Any, widths: Mapping[int, int] | None, text: str) -> Pieces:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import sentencepiece
 
 from routejax.errors import UserError
-from routejax.tokenizer.record import Pieces, Tokenizer
+from routejax.tokenizer.record import Pieces, Tokenizer, require_text
 from routejax.tokenizer.sentences import pieces_of
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
@@ -40,6 +40,7 @@ def local(model: bytes) -> Tokenizer:
     known |= {" "} if _SPACE in known else set()
 
     def split(text: str) -> Pieces:
+        require_text(text)
         ids = pieces.EncodeAsIds(text)
         if UNK in ids or _SPACE in text:
             odd = sorted({c for c in text if c == _SPACE or c not in known})

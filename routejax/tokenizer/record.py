@@ -40,7 +40,8 @@ class Tokenizer:
         pad: id of padding. Nothing here depends on it: padding is known by its place.
         stops: every id that ends a response, `eos` among them, in order.
         begins: whether the model wants `bos` before everything.
-        special: control ids by their text; they stand for no text of a turn.
+        special: control ids and ends by the text that is read as them; no text of a
+            turn may have it.
         files: what is written beside exported weights, by name.
         template: the chat template that came with it.
         split: text to pieces, control ids recognised by their text.
@@ -63,6 +64,13 @@ class Tokenizer:
     turned: Callable[[str], str] = str
     form: Form | None = None
 
+    def __post_init__(self) -> None:
+        if self.begins and self.bos is None:
+            raise UserError(
+                "the model wants BOS before every text (add_bos_token), but neither "
+                "tokenizer_config.json nor generation_config.json names one"
+            )
+
     @functools.cached_property
     def silent(self) -> frozenset[int]:
         """Ids that give no text: padding, beginning, ends, and the control ids."""
@@ -82,13 +90,15 @@ class Tokenizer:
         """Ids of `text`, with nothing added before or after.
 
         Raises:
-            UserError: the local student's only: a character it does not know.
+            UserError: it is no text (half a surrogate pair), or, the local student's
+                only: a character it does not know.
         """
+        require_text(text)
         return self.split(text).ids
 
     def decode(self, ids: Sequence[int]) -> str:
         """Text of `ids`; control ids, padding and ends give no text."""
-        return self.join([int(i) for i in ids if i not in self.silent])
+        return self.join([i for i in map(int, ids) if i not in self.silent])
 
     def prompt(self, text: str) -> list[int]:
         """Ids of a user turn as the student sees it before it answers."""
@@ -116,10 +126,12 @@ class Form(NamedTuple):
 
 
 def plain(tokenizer: Tokenizer) -> Form:
-    """Beginning if there is one, prompt, newline, response, end; no template."""
+    """Beginning if it is wanted, prompt, newline, response, end; no template."""
 
     def prompt(text: str) -> list[int]:
-        first = [] if tokenizer.bos is None else [tokenizer.bos]
+        first = (
+            [tokenizer.bos] if tokenizer.begins and tokenizer.bos is not None else []
+        )
         return [*first, *tokenizer.encode(text + "\n")]
 
     def turn(asked: str, said: str) -> Turn:
@@ -135,12 +147,29 @@ def plain(tokenizer: Tokenizer) -> Form:
 
 def require_no_control(tokenizer: Tokenizer, text: str) -> None:
     """Raises UserError if a text spells a control id, which may end its turn."""
-    found = [name for name in tokenizer.special if name in text]
+    require_text(text)
+    turned = tokenizer.turned(text)
+    found = [name for name in tokenizer.special if name in text or name in turned]
     if found:
         raise UserError(
             f"a text has {', '.join(found)} in it, which this tokenizer reads as "
             f"control ids: {excerpt(text, found[0])!r}; leave the row out or mend it"
         )
+
+
+def require_text(text: str) -> None:
+    """Raises UserError if a text has half a surrogate pair, which UTF-8 cannot write.
+
+    JSON can: `"\\ud800"`.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UserError(
+            f"a text has U+{ord(text[error.start]):04X} in it, half a surrogate pair, "
+            f"after {text[max(0, error.start - 30) : error.start]!r}; leave the row "
+            "out or mend it"
+        ) from error
 
 
 def require_kept(tokenizer: Tokenizer, ids: Sequence[int], text: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import sentencepiece
 
 from routejax.errors import UserError
-from routejax.tokenizer.record import Pieces, Tokenizer
+from routejax.tokenizer.record import Pieces, Tokenizer, require_text
 
 _SPACE = "\u2581"  # how SentencePiece writes a space
 
@@ -49,23 +49,40 @@ def _width(model: Any, number: int) -> int:
     return len(piece.replace(_SPACE, " ").encode())
 
 
-def published(model: bytes, **settings: Any) -> Tokenizer:
-    """The tokenizer of a SentencePiece model.
-
-    Args:
-        settings: fields of `Tokenizer` that replace what the model itself says.
+def read(model: bytes) -> Any:
+    """The library's own object of a model.
 
     Raises:
-        UserError: no such model, or one without an end.
+        UserError: it is none.
     """
     pieces = sentencepiece.SentencePieceProcessor()
     try:
         pieces.LoadFromSerializedProto(model)
     except RuntimeError as error:
         raise UserError(f"no SentencePiece model: {error}") from error
+    return pieces
+
+
+def find(pieces: Any, text: str) -> int | None:
+    """Id of the piece that is exactly this text, where there is one."""
+    number = pieces.PieceToId(text)
+    return number if pieces.IdToPiece(number) == text else None
+
+
+def published(
+    model: bytes, *, special: Mapping[str, int] | None = None, **settings: Any
+) -> Tokenizer:
+    """The tokenizer of a SentencePiece model.
+
+    Args:
+        special: control ids beside the model's own, by their text.
+        settings: fields of `Tokenizer` that replace what the model itself says.
+
+    Raises:
+        UserError: no such model, or one without an end.
+    """
+    pieces = read(model)
     size = pieces.GetPieceSize()
-    own = {pieces.IdToPiece(i): i for i in range(size) if pieces.IsControl(i)}
-    special = own | settings.pop("special", {})
     eos = settings.pop("eos", None)
     fields = {
         "bos": _or_none(pieces.bos_id()),
@@ -78,13 +95,29 @@ def published(model: bytes, **settings: Any) -> Tokenizer:
         raise UserError("the SentencePiece model has no end of text; name one as eos")
     fields |= {name: value for name, value in settings.items() if value is not None}
     fields["stops"] = tuple(sorted({fields["eos"], *(fields.get("stops") or ())}))
+    own = _control(pieces, {*fields["stops"], fields["bos"], fields["pad"]})
+    known = own | dict(special or {})
+
+    def split(text: str) -> Pieces:
+        require_text(text)
+        return _split(pieces, known, text)
+
     return Tokenizer(
-        size=max(size, *(i + 1 for i in special.values())) if special else size,
-        special=special,
-        split=lambda text: _split(pieces, special, text),
-        join=lambda ids: _join(pieces, special, ids),
+        size=max([size, *(i + 1 for i in known.values())]),
+        special=known,
+        split=split,
+        join=lambda ids: _join(pieces, known, ids),
         **fields,
     )
+
+
+def _control(pieces: Any, ends: set[int | None]) -> dict[str, int]:
+    """Control pieces, and those of a user's own that begin or end a turn."""
+    return {
+        pieces.IdToPiece(i): i
+        for i in range(pieces.GetPieceSize())
+        if pieces.IsControl(i) or (i in ends and not pieces.IsUnknown(i))
+    }
 
 
 def _or_none(number: int) -> int | None:

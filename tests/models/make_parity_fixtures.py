@@ -9,10 +9,13 @@ query heads whose width is not E/H, and for OLMo 3 stretched positions of full l
 
 from __future__ import annotations
 
+import json
 import shutil
+import tempfile
 from pathlib import Path
 
 import numpy as np
+import rope_forms
 import torch
 import transformers
 
@@ -118,6 +121,26 @@ def main() -> None:
             logits=logits.numpy(),
         )
         print(name, "largest logit", float(logits.abs().max()))
+    held = {form: turns(*rope_forms.FORMS[form]) for form in rope_forms.FORMS}
+    (FOLDER / "rope_forms.json").write_text(json.dumps(held) + "\n")
+
+
+def turns(name: str, changes: dict) -> dict:
+    """Frequencies and the factor on cosines by layer type, for a changed config."""
+    with tempfile.TemporaryDirectory() as folder:
+        raw = json.dumps(rope_forms.config(name, changes))
+        (Path(folder) / "config.json").write_text(raw)
+        config = transformers.AutoConfig.from_pretrained(folder)
+    rotary = transformers.AutoModelForCausalLM.from_config(config).model.rotary_emb
+    if name != "olmo3":
+        return {"full": (rotary.inv_freq.tolist(), rotary.attention_scaling)}
+    return {
+        kind.removesuffix("_attention"): (
+            getattr(rotary, f"{kind}_inv_freq").tolist(),
+            getattr(rotary, f"{kind}_attention_scaling"),
+        )
+        for kind in sorted(set(config.layer_types))
+    }
 
 
 if __name__ == "__main__":

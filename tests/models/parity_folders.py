@@ -3,8 +3,9 @@
 import json
 from pathlib import Path
 
+import jax
 import numpy as np
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
 from routejax.models import weights
 
@@ -29,3 +30,18 @@ def settings(name):
 def student(name):
     """The record of a folder, and its parameters."""
     return weights.load(FOLDER / name)
+
+
+def retensor(folder, change):
+    """Lets `change` edit the tensors of a folder."""
+    held = load_file(folder / "model.safetensors")
+    change(held)
+    save_file(held, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def same(one, other):
+    """Whether two trees have the same leaves, bit by bit and type by type."""
+    return jax.tree.structure(one) == jax.tree.structure(other) and all(
+        a.dtype == b.dtype and np.array_equal(a, b)
+        for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
+    )

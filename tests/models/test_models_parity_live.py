@@ -1,12 +1,15 @@
 """transformers loads what we save, and answers the same; with the `parity` extra."""
 
 import json
+import shutil
 
+import jax.numpy as jnp
 import numpy as np
 import parity_folders
 import pytest
+import rope_forms
 
-from routejax.models import weights
+from routejax.models import Places, weights
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -45,3 +48,19 @@ def test_parity_in_bfloat16(name, tmp_path):
     back = weights.load(tmp_path / "half")[1]["embedding"]
     theirs = model.get_input_embeddings().weight.detach().float().numpy()
     assert np.array_equal(np.asarray(back, np.float32), theirs)
+
+
+@pytest.mark.parametrize("form", rope_forms.FORMS)
+def test_parity_of_rotary_settings(form, tmp_path):
+    """As long as the positions differ: rows longer than any length that is said."""
+    name, changes = rope_forms.FORMS[form]
+    shutil.copy(parity_folders.FOLDER / name / "model.safetensors", tmp_path)
+    raw = rope_forms.config(name, changes)
+    (tmp_path / "config.json").write_text(json.dumps(raw))
+    tokens = np.random.default_rng(0).integers(0, 64, (2, 100))
+    student, params = weights.load(tmp_path)
+    ones = jnp.ones(tokens.shape, jnp.int32)
+    places = Places(segments=ones, positions=jnp.cumsum(ones, 1) - 1)
+    hidden, _ = student.forward(params, jnp.asarray(tokens), places)
+    mine = np.asarray(student.logits(params, hidden))
+    assert np.abs(answers(tmp_path, tokens) - mine).max() < 1e-4

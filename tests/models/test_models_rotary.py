@@ -107,6 +107,18 @@ def test_yarn_is_a_loop_over_pairs(width):
     assert found[-1] == pytest.approx(plain[-1] / 8)
 
 
+def test_a_ramp_that_ends_beyond_the_last_pair():
+    """Pairs 5 to 9 of 8: the last one is half way, not all slow (by logarithms)."""
+    yarn = Yarn(factor=4.0, original_positions=65_536)
+    c = config(16, 10_000.0, rope_scaling=yarn)
+    found, _ = frequencies(c, "full")
+    np.testing.assert_allclose(found, yarn_by_loop(c, yarn), rtol=1e-12)
+    plain = 10_000.0 ** (-np.arange(8) / 8)
+    np.testing.assert_allclose(found[:6], plain[:6], rtol=1e-12)
+    expected = plain[6:] * np.array([1 - 0.75 / 4, 1 - 0.75 / 2])
+    np.testing.assert_allclose(found[6:], expected, rtol=1e-12)
+
+
 def test_olmo3_stretches_full_layers_only():
     """The published checkpoint: factor 8 beyond 8,192 positions, 1.2079 on cosines."""
     c = SIZES["olmo3-7b"].config

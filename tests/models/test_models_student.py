@@ -131,7 +131,7 @@ def test_a_kept_cache_is_that_of_decoding(family, layers):
     keeping = jax.jit(functools.partial(made.forward, keep=True))
     _, kept = keeping(params, tokens[:, :-1], first)
     cache = jax.tree.map(
-        lambda empty, part: empty.at[..., :-1, :].set(part),
+        lambda empty, part: empty.at[tuple(map(slice, part.shape))].set(part),
         made.empty_cache(1, LENGTH),
         kept,
     )

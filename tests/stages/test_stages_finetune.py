@@ -1,6 +1,7 @@
 """A published student end to end: a tiny checkpoint, a few traces, and out again."""
 
 import dataclasses
+import io
 import json
 import shutil
 
@@ -11,17 +12,20 @@ import pyarrow.parquet as pq
 import pytest
 from gguf_fields import fields
 from rich.console import Console
+from smoke_config import smoke
 
 from configs.smollm2 import get_config
 from routejax import chat, models, tokenizer
 from routejax.errors import UserError
 from routejax.models import weights
+from routejax.models.weights.published import write_config
 from routejax.packing import Example, pack
 from routejax.program import plain
 from routejax.scoring import rows, score
 from routejax.stages import finetune, published
 from routejax.stages.finetune_rows import write_rows
 from routejax.stages.run import Run
+from routejax.stages.sft import tokenised
 from routejax.workdir import opened
 
 SIZES = {
@@ -104,11 +108,12 @@ def test_the_heldout_loss_falls_and_the_export_reloads_equal(finished):
     _, _, summary = finished
     losses = summary["heldout_loss"]
     assert len(losses) == 4  # before steps 1, 3 and 5, and at the end
+    assert summary["heldout_steps"] == [0, 2, 4, 6]
     assert losses[-1] < losses[0] - 0.1
     assert len(summary["train_loss"]) == 6
     assert summary["reloaded_equal"]
     assert summary["lossy"] == ""
-    for side in ("before", "after"):
+    for side in ("before SFT", "after SFT"):
         said = summary["answers"][side]
         assert [one["prompt"] for one in said] == [*get_config().answers.prompts]
         assert {one["finish"] for one in said} <= {"stop", "length"}
@@ -140,27 +145,88 @@ def test_rows_are_apart_by_prompt_and_those_left_out_are_named(finished):
     }
     prompts = [one["prompt"] for rows in sides.values() for one in rows]
     assert len({*prompts}) == 16
-    left_out = json.loads((root / "rows/left_out.json").read_text())
-    assert left_out["rules"]["complete_span"] == 1
-    assert {*left_out["too long"]} <= {"r30"}
-    assert {*left_out["not sound"]} <= {"r31"}
+    counts = json.loads((root / "rows/counts.json").read_text())
+    assert counts["rows"] == {"heldout": 4, "train": 12}
+    assert counts["rejected"]["complete_span"] == 1
+    left_out = read_lines(root / "rows/left_out.jsonl")
+    assert {one["id"]: one["reason"] for one in left_out}.items() <= {
+        ("r30", "too long"),
+        ("r31", "not sound"),
+    }
+    assert sum(counts["left_out"].values()) == len(left_out)
+
+
+def read_lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def test_all_rows_can_be_asked_for_and_no_more(tmp_path, vocabulary, pool):
     used = chat.chatting(vocabulary)
     asked = {"paths": str(pool), "layout": "auto", "testbed": "openthoughts3"}
-    asked |= {"row_tokens": 128, "seed": 3}
+    out = io.StringIO()
+    asked |= {"row_tokens": 128, "seed": 3, "console": Console(file=out, width=200)}
     write_rows(tmp_path, used, train=20, heldout=4, **asked)
-    left_out = json.loads((tmp_path / "left_out.json").read_text())
-    with pytest.raises(UserError, match=r"4 and 20 of 27 eligible ones; left out: {'t"):
+    assert "rows: 24/24" in out.getvalue()  # what is being done is said
+    first = read_lines(tmp_path / "left_out.jsonl")
+    with pytest.raises(UserError) as refused:
         write_rows(tmp_path, used, train=21, heldout=4, **asked)
-    assert left_out["too long"] in ([], ["r30"])
+    assert str(refused.value) == (
+        "4 held-out rows and 21 to train on were asked for, there are 4 and 20 of "
+        "other prompts among 27 eligible ones; left out are 1 too long, 1 not sound "
+        "(sft.row_tokens is 128). Raise sft.row_tokens or ask for fewer"
+    )
+    for one in first:
+        why = {"r30": "tokens", "r31": "control ids"}[one["id"]]
+        assert why in one["why"]
     chosen = pq.read_table(tmp_path / "train.parquet")["id"].to_pylist()
     order = [pa.array(chosen).to_pylist()]
     write_rows(tmp_path, used, train=20, heldout=4, **asked)
     assert [pq.read_table(tmp_path / "train.parquet")["id"].to_pylist()] == order
     write_rows(tmp_path, used, train=20, heldout=4, **asked | {"seed": 4})
     assert [pq.read_table(tmp_path / "train.parquet")["id"].to_pylist()] != order
+
+
+OPENING = {
+    "closed and never opened": ("so\n</think>\n\n4", "<think>\nso\n</think>\n\n4"),
+    "opened": ("<think>so</think>4", "<think>so</think>4"),
+    "opened late": ("so</think><think>4", "<think>\nso</think><think>4"),
+    "neither": ("4", "4"),
+}
+
+
+@pytest.mark.parametrize("case", OPENING)
+@pytest.mark.parametrize("template", ["chatml", "think"])
+def test_nobody_learns_to_close_what_is_not_open(case, template, vocabulary):
+    """Where the template's prompt opens the reasoning the response only goes on."""
+    source = chat.TEMPLATES[template].replace("<|im_end|>", "<turn>")
+    made = chat.chatting(dataclasses.replace(vocabulary, template=source))
+    said, learned = OPENING[case]
+    table = pa.table({"id": ["a"], "prompt": ["2+2?"], "response": [said]})
+    found = tokenised(made, table)
+    written = made.join([i for part in found.examples[0] for i in part])
+    body = written.partition("assistant\n")[2].removesuffix("\n").removesuffix("<turn>")
+    if template == "think":  # each thing once
+        assert found.opened == 0
+        assert body == "<think>\n" + said.removeprefix("<think>")
+    else:
+        assert found.opened == (said != learned)
+        assert body == learned
+
+
+def test_rows_whose_reasoning_is_opened_are_counted(tmp_path, vocabulary):
+    path = tmp_path / "rows.jsonl"
+    unopened = "\n{} is\n</think>\n\nIt is {}."
+    said = [unopened.format(n, n) if n % 3 == 0 else None for n in range(12)]
+    lines = [json.dumps(row(n, text)) for n, text in enumerate(said)]
+    path.write_text("\n".join(lines) + "\n")
+    asked = {"paths": str(path), "layout": "auto", "testbed": "openthoughts3"}
+    asked |= {"row_tokens": 128, "seed": 0, "console": Console(quiet=True)}
+    write_rows(tmp_path, chat.chatting(vocabulary), train=9, heldout=3, **asked)
+    counts = json.loads((tmp_path / "counts.json").read_text())
+    for side, count in counts["thoughts_opened"].items():
+        rows = pq.read_table(tmp_path / f"{side}.parquet")["response"].to_pylist()
+        assert count == sum("<think>" not in text for text in rows)
+    assert sum(counts["thoughts_opened"].values()) == 4
 
 
 def test_a_finished_run_is_not_made_again(finished, monkeypatch):
@@ -182,7 +248,13 @@ def test_the_export_is_what_was_trained(finished, checkpoint):
     assert student == before
     changed = jax.tree.map(lambda a, b: bool((a != b).any()), params, initial)
     assert all(jax.tree.leaves(changed))
-    assert tokenizer.load(root / "export").digest == tokenizer.load(checkpoint).digest
+    ours, theirs = (
+        {path.name: path.read_bytes() for path in folder.iterdir()}
+        for folder in (root / "export", checkpoint)
+    )
+    assert {*ours} == {*theirs}
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        assert ours[name] == theirs[name]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +267,7 @@ def test_the_export_is_what_was_trained(finished, checkpoint):
         ({"traces": {"train": 0}}, "traces.train must be a whole number of at least 1"),
         ({"traces": {"testbed": "x"}}, "traces.testbed must be one of rlve"),
         ({"sft": {"row_tokens": 0}}, "sft.row_tokens must be a whole number"),
-        ({"export": {"dtype": "int8"}}, "export.dtype must be one of float32"),
+        ({"export": {"dtype": "int8"}}, "export.dtype must be one of original, float"),
     ],
 )
 def test_configs_that_are_refused_before_anything_is_read(
@@ -216,18 +288,47 @@ def test_a_tokenizer_of_another_student_is_refused(tmp_path, vocabulary):
         _ = run(tmp_path / "run", config).student
 
 
-def test_sizes_of_a_recipe_are_a_claim_about_the_checkpoint(checkpoint):
+def test_a_published_size_is_a_claim_about_the_checkpoint(checkpoint):
     base = get_config().student.to_dict() | {"weights": str(checkpoint), "size": None}
     found = published.student(base | {"remat": "full"})
     assert found.family == "qwen3"
     assert found.execution.remat == "full"
-    assert published.student(base | {"family": "qwen3", **SIZES}) == (
-        dataclasses.replace(found, execution=models.Execution())
-    )
-    with pytest.raises(UserError, match="it has width 16, not 1024; layers 2, not 28"):
+    with pytest.raises(
+        UserError,
+        match=r"the recipe, qwen3-0.6b; it has width 16, not 1024; layers 2, not 28.*"
+        r"name no size: --config.student.size=$",
+    ):
         published.student(base | {"size": "qwen3-0.6b"})
+    # As the message says, on a command line.
+    assert published.student(base | {"size": ""}).config == found.config
     with pytest.raises(UserError, match=r"student.remat must be one of"):
         published.student(base | {"remat": "some"})
+    with pytest.raises(UserError, match=r"student has no depth"):
+        published.student(base | {"depth": 3})
+
+
+@pytest.mark.parametrize("size", ["local", None, ""])
+def test_sizes_of_fresh_students_say_nothing_about_a_checkpoint(size, checkpoint):
+    """So every recipe takes any checkpoint, the smoke recipe's own numbers or not."""
+    settings = smoke()["student"] | {"weights": str(checkpoint), "size": size}
+    assert settings["width"] == 48
+    found = published.student(settings)
+    assert (found.family, found.config.width, found.config.layers) == ("qwen3", 16, 2)
+
+
+def test_how_far_a_checkpoint_reaches_is_its_own(tmp_path):
+    """A longer context of a published size is that size; a number given is a claim."""
+    raw = write_config("qwen3", models.SIZES["qwen3-0.6b"].config, "bfloat16")
+    raw |= {"max_position_embeddings": 40_960, "rope_theta": 5e6}
+    (tmp_path / "config.json").write_text(json.dumps(raw))
+    given = {"weights": str(tmp_path), "size": "qwen3-0.6b"}
+    found = published.student(given).config
+    assert (found.max_positions, found.rope_theta) == (40_960, 5e6)
+    with pytest.raises(UserError, match=r"it has rope_theta 5000000.0, not 1000000.0"):
+        published.student(given | {"rope_theta": 1e6})
+    (tmp_path / "config.json").write_text(json.dumps(raw | {"rms_norm_eps": 1e-5}))
+    with pytest.raises(UserError, match=r"it has norm_eps 1e-05, not 1e-06"):
+        published.student(given)
 
 
 def test_padding_may_be_named(checkpoint):

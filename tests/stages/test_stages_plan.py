@@ -1,5 +1,6 @@
 """What is read off programs, by hand, and the plans of recipes."""
 
+import io
 import json
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import jax.numpy as jnp
 import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
+from rich.console import Console
 from smoke_config import smoke
 
 from routejax import mesh
@@ -165,7 +167,7 @@ def test_counted_operations_are_those_by_hand(size):
     part = made.parts["sft"]
     assert part.flops == pytest.approx(part.by_hand, rel=0.05)
     assert part.flops > part.model_flops
-    assert part.shape == (8, 8, 16_384)
+    assert part.shape == (8, 8, 16_384, 8)
 
 
 def test_bytes_that_stay_are_those_by_hand():
@@ -194,6 +196,9 @@ def test_a_whole_plan_of_a_small_student():
     assert found["parts"]["grpo"]["resident_bytes"]["reference"] > 0
     assert {*found["fits"]["sft"].values()} == {"yes"}
     assert plan_table.tables(made).renderables
+    printed = io.StringIO()
+    Console(file=printed, width=200).print(plan_table.tables(made))
+    assert "seconds to compile" in printed.getvalue()
 
 
 def test_no_weight_is_made(monkeypatch):
@@ -206,12 +211,17 @@ def test_no_weight_is_made(monkeypatch):
     assert plan.counts.parameters(s).total == 14_768_307_200
 
 
+AXES = {"replica": 1, "data": -1, "fsdp": 1, "tensor": 1, "devices": None}
+
+
 def test_axes_of_the_command_line():
-    recipe = {"replica": 1, "data": -1, "fsdp": 1, "tensor": 1}
-    assert axes(recipe, "data=1,fsdp=8", None)["fsdp"] == 8
-    assert axes(recipe, "fsdp=8", 64)["data"] == 8
-    assert axes(recipe, "", 4)["data"] == 4
-    assert axes(recipe, "fsdp=8", None)["data"] == 1
+    assert axes(AXES, "data=1,fsdp=8", None)["fsdp"] == 8
+    assert axes(AXES, "fsdp=8", 64)["data"] == 8
+    assert axes(AXES, "", 4)["data"] == 4
+    assert axes(AXES, "fsdp=8", None)["data"] == 1
+    assert axes(AXES, "data=1", None)["data"] == 1
+    assert axes(AXES | {"devices": 4}, "", None)["data"] == 4
+    assert axes(AXES | {"data": 2}, "", None)["data"] == 2
 
 
 @pytest.mark.parametrize(
@@ -221,17 +231,22 @@ def test_axes_of_the_command_line():
         ("fsdp=x", None, "got 'fsdp=x'"),
         ("fsdp", None, "got 'fsdp'"),
         ("fsdp=3", 8, "take a multiple of 3 devices, there are 8"),
+        ("fsdp=2,fsdp=4", None, "each once; got 'fsdp=4'"),
+        ("", None, "axis data is -1, .* --devices=8, or --mesh=data=8"),
+        ("tensor=1", None, "how many devices"),
+        ("fsdp=4,data=-1", None, "how many devices"),
+        ("fsdp=4", 0, "--devices must be at least 1, got 0"),
     ],
 )
 def test_mistakes_of_the_command_line(text, devices, said):
     with pytest.raises(UserError, match=said):
-        axes({"replica": 1, "data": -1, "fsdp": 1, "tensor": 1}, text, devices)
+        axes(AXES, text, devices)
 
 
 def test_a_mesh_that_does_not_divide_is_refused_before_compiling():
     over = mesh.make_mesh(tensor=8, data=1)
     with pytest.raises(UserError, match="heads 9 is no multiple of tensor 8"):
         plan.make_plan(recipe("smollm2-135m"), over, parts=["sft"])
-    with pytest.raises(UserError, match="sft, grpo, sample, got 'dpo'"):
+    with pytest.raises(UserError, match=r"sft, grpo, sample, .* got 'dpo'"):
         plan.make_plan(recipe("qwen3-4b"), over, parts=["dpo"])
     assert "routejax.stages.plan" in sys.modules

@@ -1,9 +1,9 @@
 """Counts against sums worked by hand."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from routejax.stages import plan_chips as chips
 from routejax.stages import plan_counts as counts
 
 # V 10, E 4, L 2, H 2, J 1, C 3, MLP 5: a layer has query 4x6, key and value 4x3, out
@@ -86,10 +86,44 @@ def test_flops_done_again_by_hand():
     assert after.weights == 2 * 264 * 6
 
 
+def test_flops_of_sampling_by_hand():
+    """Two prompts of 3 tokens: 264 weights for each token, 40 for each last one. Then
+    2 tokens in 4 rows: 304 weights each; they see 4 and 5 columns of the 5 there are,
+    under a window of 2 only 2 and 2."""
+    read = counts.prefill(SMALL, 2, 3)
+    assert read.weights == 2 * (264 * 6 + 40 * 2)
+    assert read.attention == counts.forward(SMALL, 2, 3).attention
+    pair = 2 * 2 * 2 * 3  # score and value of both heads
+    seen = counts.decoding(SMALL, 4, 3, 2, whole_cache=False)
+    assert seen.weights == 2 * 304 * 8
+    assert seen.attention == 4 * 2 * (4 + 5) * pair
+    whole = counts.decoding(SMALL, 4, 3, 2, whole_cache=True)
+    assert whole.attention == 4 * 2 * (5 + 5) * pair
+    narrow = SMALL._replace(windows=(2, None))
+    assert counts.decoding(narrow, 4, 3, 2, whole_cache=False).attention == (
+        4 * (2 + 2 + 4 + 5) * pair
+    )
+    assert counts.decoding(narrow, 4, 3, 2, whole_cache=True) == whole
+
+
+def test_prefill_and_decoding_of_a_sentence_are_one_forward():
+    """Reading 9 tokens, or reading 4 and adding 5, under any windows."""
+    for window in (None, 1, 3, 6):
+        s = SMALL._replace(windows=(window, None))
+        read = counts.forward(s, 7, 4)
+        added = counts.decoding(s, 7, 4, 5, whole_cache=False)
+        assert read.total + added.total == counts.forward(s, 7, 9).total
+
+
+def test_seconds_by_hand():
+    """Half of 10¹² operations and of 10⁹ bytes a second; the slower of the two, each
+    time anew."""
+    chip = chips.Chip(1, 1, 1)
+    loads = [chips.Load(3e12), chips.Load(1e12, 4e9, times=5), chips.Load(2e12, 1e9)]
+    assert chips.seconds(chip, loads, 0.5) == 2 * (3 + 5 * 4 + 2)
+
+
 def test_bytes_by_hand():
-    """364 parameters over 4 devices: 91 each; two moments."""
-    assert counts.held(SMALL, 4) == (364, 728, 364)
-    assert counts.held(SMALL, 4, moments=1).optimiser == 364
     # Two layers, one key head of 3, keys and values, 2 bytes: 24 for a slot.
     assert counts.cache_bytes(SMALL, 3, 5) == 24 * 15
     assert counts.cache_bytes(SMALL, 3, 5, shards=3, itemsize=4) == 240
@@ -101,22 +135,15 @@ def test_bytes_by_hand():
 
 def test_what_fits():
     """A fifteenth part of the memory is left to the runtime, and a little more."""
-    assert counts.fits(14.7e9) == {
+    assert chips.fits(14.7e9) == {
         "v5e": True,
         "v6e": True,
         "v5p": True,
         "H100": True,
         "H200": True,
     }
-    assert [name for name, yes in counts.fits(80e9).items() if yes] == ["v5p", "H200"]
-    assert not any(counts.fits(140e9).values())
-
-
-@pytest.mark.parametrize(
-    ("tokens", "rows"), [(1, 8), (80, 8), (81, 16), (160, 16), (161, 24)]
-)
-def test_rows_of_a_batch(tokens, rows):
-    assert counts.batch_rows(tokens, 10, 8) == rows
+    assert [name for name, yes in chips.fits(80e9).items() if yes] == ["v5p", "H200"]
+    assert not any(chips.fits(140e9).values())
 
 
 def test_shares():

@@ -2,12 +2,14 @@
 
 A stacked array is filled layer by layer, and only one array exists on the host at a
 time, the part of one device of it. Everything that can be wrong with a checkpoint is
-said before the first weight is read, except a head that differs from its tie.
+said before the first weight is read, except a head that differs from its tie and
+values that are not finite.
 """
 
 from __future__ import annotations
 
-import json
+import functools
+import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,15 +22,15 @@ from routejax.errors import UserError
 from routejax.models import gguf
 from routejax.models.decoder import Params
 from routejax.models.student import Student
+from routejax.models.weights.headers import listed, read_object
 from routejax.models.weights.keys import EMBEDDING, HEAD, Key, flat, keys, shapes
 from routejax.models.weights.published import read_config
-from routejax.models.weights.tensors import Stored, blocks, read_folder
+from routejax.models.weights.tensors import Stored, blocks, is_finite, read_folder
 
 # Buffers some checkpoints hold though they follow from the config.
 _IGNORED = (".rotary_emb.inv_freq",)
 _ALIGNED = 64  # bytes; XLA's own alignment on a CPU
 _AT_ONCE = 1 << 24  # bytes that are read at one time
-_LISTED = 12  # names of one kind in an error
 
 
 def read_student(path: str | Path) -> Student:
@@ -37,7 +39,9 @@ def read_student(path: str | Path) -> Student:
     Raises:
         UserError: as `load`, for what the config alone can tell.
     """
-    return Student(*read_config(_config(Path(path))))
+    path = Path(path)
+    source = path if gguf.is_gguf(path) else path / "config.json"
+    return Student(*read_config(_config(path), str(source)))
 
 
 def load(
@@ -55,9 +59,9 @@ def load(
             that gives one for a tree of shapes, such as `mesh.Placement.shardings`.
 
     Raises:
-        UserError: an unknown architecture or setting, files that are absent or cut
-            short, weights that are missing, superfluous or of another shape: all of
-            them in one message.
+        UserError: an unknown architecture or setting, files that are absent, damaged
+            or cut short, weights that are missing, superfluous or of another shape, all
+            of them in one message; or not finite in the dtype, all of those in one.
     """
     path = Path(path)
     student = read_student(path)
@@ -69,13 +73,20 @@ def load(
     if places is None:
         places = jax.tree.map(lambda leaf: None, like)
 
+    wrong: dict[str, None] = {}  # names of weights that are not finite, in order
+
     def make(shape: Any, key: Key, place: Any) -> jax.Array:
-        return _make(shape.shape, key, stored, dtype, place)
+        return _make(shape.shape, key, stored, dtype, place, wrong)
 
     treedef = jax.tree.structure(like)
     kept = treedef.flatten_up_to(places)
     made = list(map(make, jax.tree.leaves(like), flat(named), kept))
     gguf.forget()
+    if wrong:
+        raise UserError(
+            f"{path} has weights that are not finite as {made[0].dtype}: "
+            f"{listed(wrong)}; fetch it again, or load it in a wider dtype"
+        )
     return student, jax.tree.unflatten(treedef, made)
 
 
@@ -90,12 +101,7 @@ def _config(path: Path) -> Mapping[str, Any]:
     file = path / "config.json"
     if not file.exists():
         raise UserError(f"{path} has no config.json; name the folder of a checkpoint")
-    try:
-        raw = json.loads(file.read_bytes())
-        assert isinstance(raw, dict)
-    except (ValueError, AssertionError) as error:
-        raise UserError(f"{file} is damaged: {error or 'no object'}") from error
-    return raw
+    return read_object(file)
 
 
 def _stored(path: Path) -> dict[str, Stored]:
@@ -128,7 +134,7 @@ def _require_complete(
     ]
     missing = [name for name in needed if name not in stored]
     found = {"missing": missing, "superfluous": extra, "of another shape": shaped}
-    said = [f"{_some(names)} {what}" for what, names in found.items() if names]
+    said = [f"{listed(names)} {what}" for what, names in found.items() if names]
     if said:
         raise UserError(
             f"the weights in {path} are not those of its config.json "
@@ -139,11 +145,6 @@ def _require_complete(
             f"{path} has tie_word_embeddings, yet {HEAD} differs from {EMBEDDING}; set "
             "tie_word_embeddings to false in config.json if the head is meant"
         )
-
-
-def _some(names: list[str]) -> str:
-    more = len(names) - _LISTED
-    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _equal(one: Stored, other: Stored) -> bool:
@@ -159,19 +160,22 @@ def _make(
     stored: Mapping[str, Stored],
     dtype: Any,
     place: jax.sharding.Sharding | None,
+    wrong: dict[str, None],
 ) -> jax.Array:
     """One leaf; on several devices each part is moved before the next is read."""
-    kinds = [stored[name].dtype for name in key.names]
+    held = [stored[name].dtype for name in key.names]
+    kinds = map(jax.dtypes.canonicalize_dtype, held)  # of float64, float32
     kind = np.dtype(dtype) if dtype is not None else jnp.result_type(*kinds)
+    part = functools.partial(_part, key, stored, dtype=kind, wrong=wrong)
     if place is None:
         whole = tuple(slice(0, size) for size in shape)
-        return jax.block_until_ready(jax.device_put(_part(key, stored, whole, kind)))
+        return jax.block_until_ready(jax.device_put(part(whole)))
     parts = []
-    held: tuple[Any, Any] = (None, None)
+    last: tuple[Any, Any] = (None, None)
     for device, index in _by_place(place, shape):
-        if held[0] != index:
-            held = (index, _part(key, stored, index, kind))
-        parts.append(jax.block_until_ready(jax.device_put(held[1], device)))
+        if last[0] != index:
+            last = (index, part(index))
+        parts.append(jax.block_until_ready(jax.device_put(last[1], device)))
     return jax.make_array_from_single_device_arrays(shape, place, parts)
 
 
@@ -193,6 +197,7 @@ def _part(
     stored: Mapping[str, Stored],
     index: tuple[slice, ...],
     dtype: np.dtype,
+    wrong: dict[str, None],
 ) -> np.ndarray:
     """The values of a leaf at `index`, filled a tensor at a time."""
     own = index[1:] if key.stacked else index
@@ -203,25 +208,33 @@ def _part(
     for number, name in enumerate(layers):
         target = out[number] if key.stacked else out
         turned = target.T if key.turned else target
-        _fill(turned, stored[name], rows, tuple(rest))
+        if not _filled(turned, stored[name], rows, tuple(rest)):
+            wrong[name] = None
     return out
 
 
 def _aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """Memory that a CPU device takes over as it is, so that nothing is there twice."""
-    size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+    size = dtype.itemsize * math.prod(shape)
     raw = np.empty(size + _ALIGNED, np.uint8)
     at = -raw.ctypes.data % _ALIGNED
     return raw[at : at + size].view(dtype).reshape(shape)
 
 
-def _fill(
+def _filled(
     target: np.ndarray, tensor: Stored, rows: slice, rest: tuple[slice, ...]
-) -> None:
-    """Some rows at a time, so that a large table is not in memory twice."""
-    width = tensor.dtype.itemsize * int(np.prod(tensor.shape[1:], dtype=np.int64))
+) -> bool:
+    """Some rows at a time, so that a large table is not in memory twice.
+
+    Returns whether all values are finite, looked at as they are in `target`.
+    """
+    width = tensor.dtype.itemsize * math.prod(tensor.shape[1:])
     step = max(1, _AT_ONCE // max(width, 1))
+    finite = True
     for first in range(rows.start, rows.stop, step):
         end = min(first + step, rows.stop)
         here = slice(first - rows.start, end - rows.start)
-        target[here] = tensor.rows(first, end)[(slice(None), *rest)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            target[here] = tensor.rows(first, end)[(slice(None), *rest)]
+        finite = finite and is_finite(target[here])
+    return finite

@@ -1,27 +1,51 @@
 """`config.json` of a checkpoint and our `Config`: both ways, and what we cannot run.
 
-Rotary settings come in three forms: `rope_theta` with `rope_scaling`, `rope_parameters`
-flat, and `rope_parameters` per layer type. A flat scaling is one of the full layers.
-Fields that change no number here (dropout, initialisation, caches) are not looked at.
+Rotary settings are read in `rope`. Fields that change no number here (dropout,
+initialisation, caches) are not looked at.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from reprlib import repr as shown  # an unknown value, cut to a line
 from typing import Any
 
 from routejax.errors import UserError
-from routejax.models.config import Config, Llama3, Yarn, require_possible
+from routejax.models.config import Config, require_possible
+from routejax.models.sizes import SLIDING
+from routejax.models.weights.fields import (
+    NUMBER,
+    OBJECT,
+    TEXTS,
+    TRUTH,
+    WHOLE,
+    mistyped,
+    or_null,
+    present,
+)
+from routejax.models.weights.rope import KINDS, read_rope, write_scaling
 
 ARCHITECTURES = {
     "LlamaForCausalLM": "llama",
     "Qwen3ForCausalLM": "qwen3",
     "Olmo3ForCausalLM": "olmo3",
 }
-_THETA = {"llama": 10_000.0, "qwen3": 10_000.0, "olmo3": 500_000.0}
-_EPS = {"llama": 1e-6, "qwen3": 1e-6, "olmo3": 1e-5}
-_KINDS = {"full_attention": "full", "sliding_attention": "sliding"}
+# What a config may leave out, as transformers fills it in.
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "llama": {"rms_norm_eps": 1e-6, "max_position_embeddings": 2048},
+    "qwen3": {
+        "rms_norm_eps": 1e-6,
+        "max_position_embeddings": 32_768,
+        "head_dim": 128,
+        "num_key_value_heads": 32,
+    },
+    "olmo3": {
+        "rms_norm_eps": 1e-5,
+        "max_position_embeddings": 2048,
+        "sliding_window": 4096,
+    },
+}
 
 _NEEDED = {
     "vocabulary": "vocab_size",
@@ -29,6 +53,28 @@ _NEEDED = {
     "layers": "num_hidden_layers",
     "heads": "num_attention_heads",
     "mlp_width": "intermediate_size",
+}
+_NAMES = _NEEDED | {
+    "kv_heads": "num_key_value_heads",
+    "head_width": "head_dim",
+    "rope_theta": "rope_theta",
+    "rope_scaling": "rope_scaling",
+    "norm_eps": "rms_norm_eps",
+    "tied": "tie_word_embeddings",
+    "window": "sliding_window",
+    "max_positions": "max_position_embeddings",
+}
+_FIELDS = dict.fromkeys(_NEEDED.values(), WHOLE) | {
+    "num_key_value_heads": or_null(WHOLE),
+    "head_dim": or_null(WHOLE),
+    "sliding_window": or_null(WHOLE),
+    "max_position_embeddings": WHOLE,
+    "rms_norm_eps": NUMBER,
+    "tie_word_embeddings": TRUTH,
+    "layer_types": or_null(TEXTS),
+    "rope_theta": NUMBER,
+    "rope_scaling": or_null(OBJECT),
+    "rope_parameters": or_null(OBJECT),
 }
 # What each of these may be; anything else would be computed wrongly.
 _ONLY: dict[str, tuple[Any, ...]] = {
@@ -43,57 +89,85 @@ _ONLY: dict[str, tuple[Any, ...]] = {
 }
 
 
-def family_of(raw: Mapping[str, Any]) -> str:
+def family_of(raw: Mapping[str, Any], source: str = "config.json") -> str:
     """The family of a `config.json`, by its architecture, else by its model type.
 
     Raises:
         UserError: another architecture.
     """
-    named = raw.get("architectures") or []
-    for name in named:
-        if name in ARCHITECTURES:
+    named = raw.get("architectures")
+    for name in named if isinstance(named, list) else []:
+        if name in list(ARCHITECTURES):
             return ARCHITECTURES[name]
-    if not named and raw.get("model_type") in ARCHITECTURES.values():
+    if not named and raw.get("model_type") in [*ARCHITECTURES.values()]:
         return raw["model_type"]
     raise UserError(
-        f"config.json must have an architecture out of {', '.join(ARCHITECTURES)}, got "
-        f"{', '.join(map(str, named)) or raw.get('model_type')}; other models have no "
-        "counterpart in routejax.models"
+        f"{source} must have an architecture out of {', '.join(ARCHITECTURES)}, got "
+        f"{_shown(named or raw.get('model_type'))}; other models "
+        "have no counterpart in routejax.models"
     )
 
 
-def read_config(raw: Mapping[str, Any]) -> tuple[str, Config]:
-    """Family and sizes of a `config.json`.
+def _shown(value: Any) -> str:
+    """Names without quotes; anything else as it would be in Python."""
+    names = value if isinstance(value, list) else [value]
+    plain = all(isinstance(n, str) and n.isprintable() for n in names)
+    return ", ".join(names) if plain else shown(value)
+
+
+def read_config(
+    raw: Mapping[str, Any], source: str = "config.json"
+) -> tuple[str, Config]:
+    """Family and sizes of a `config.json`, which errors call `source`.
 
     Raises:
-        UserError: another architecture, a field that is missing, or one whose value
-            this project does not compute; all such fields in one message.
+        UserError: another architecture; fields that are missing or of another type;
+            those whose value this project does not compute; or numbers that no model
+            can have. All fields of one of these kinds are in one message.
     """
-    family = family_of(raw)
+    family = family_of(raw, source)
     missing = [name for name in _NEEDED.values() if raw.get(name) is None]
-    if missing:
-        raise UserError(f"config.json lacks {', '.join(missing)}")
-    if wrong := [*_unsupported(raw), *_unsupported_rotary(raw)]:
-        raise UserError(
-            f"config.json asks for what is not supported: {'; '.join(wrong)}"
-        )
-    full = _rotary(raw, "full_attention")
-    types = _layer_types(raw, family)
-    config = Config(
-        **{ours: raw[theirs] for ours, theirs in _NEEDED.items()},
-        kv_heads=raw.get("num_key_value_heads") or raw["num_attention_heads"],
-        head_width=raw.get("head_dim")
-        or raw["hidden_size"] // raw["num_attention_heads"],
-        rope_theta=float(full.get("rope_theta", _THETA[family])),
-        norm_eps=float(raw.get("rms_norm_eps") or _EPS[family]),
-        tied=bool(raw.get("tie_word_embeddings", False)),
-        window=raw.get("sliding_window") if "sliding" in types else None,
-        layer_types=types,
-        rope_scaling=_scaling(full, raw),
-        max_positions=raw.get("max_position_embeddings") or 4096,
-    )
-    require_possible(config)
+    wrong = [f"lacks {', '.join(missing)}"] if missing else []
+    given = {name: value for name, value in raw.items() if name not in missing}
+    wrong += mistyped(given, _FIELDS)
+    if wrong:
+        raise UserError(f"{source} {'; '.join(wrong)}")
+    if wrong := [*_unsupported(raw, family)]:
+        raise UserError(f"{source} asks for what is not supported: {'; '.join(wrong)}")
+    config = _config(raw, family, source)
+    require_possible(config, names=_NAMES, source=source)
     return family, dataclasses.replace(config, layer_types=config.pattern)
+
+
+def _config(raw: Mapping[str, Any], family: str, source: str) -> Config:
+    """The sizes, not yet known to be possible."""
+    found = _DEFAULTS[family] | present(raw, _FIELDS)
+    # Null is absent for transformers too, yet stands for a size of its own.
+    found |= {name: None for name in _FIELDS if name in raw and raw[name] is None}
+    types = _layer_types(found, family)
+    positions = found["max_position_embeddings"]
+    try:
+        own = types[: found["num_hidden_layers"]] or types
+        theta, scaling = read_rope(raw, family, positions, own)
+    except UserError as error:
+        raise UserError(f"{source} asks for what is not supported: {error}") from error
+    heads, width = found["num_attention_heads"], found.get("head_dim")
+    return Config(
+        **{ours: found[theirs] for ours, theirs in _NEEDED.items()},
+        kv_heads=_or(found.get("num_key_value_heads"), heads),
+        head_width=_or(width, found["hidden_size"] // max(heads, 1)),
+        rope_theta=theta,
+        norm_eps=float(found["rms_norm_eps"]),
+        tied=found.get("tie_word_embeddings", False),
+        window=found["sliding_window"] if "sliding" in types else None,
+        layer_types=types,
+        rope_scaling=scaling,
+        max_positions=positions,
+    )
+
+
+def _or(value: int | None, otherwise: int) -> int:
+    return otherwise if value is None else value
 
 
 def write_config(family: str, config: Config, dtype: str) -> dict[str, Any]:
@@ -117,7 +191,7 @@ def write_config(family: str, config: Config, dtype: str) -> dict[str, Any]:
         "attention_dropout": 0.0,
         "torch_dtype": dtype,
         "rope_theta": config.rope_theta,
-        "rope_scaling": _written(config.rope_scaling),
+        "rope_scaling": write_scaling(config.rope_scaling),
         "initializer_range": 0.02,
         # Other programs have defaults of their own where nothing is said.
         **dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id")),
@@ -125,11 +199,11 @@ def write_config(family: str, config: Config, dtype: str) -> dict[str, Any]:
     }
     if family != "olmo3":
         return raw
-    names = {ours: theirs for theirs, ours in _KINDS.items()}
+    names = {ours: theirs for theirs, ours in KINDS.items()}
     pattern = config.pattern
     types = [names[pattern[i % len(pattern)]] for i in range(config.layers)]
     plain = {"rope_type": "default", "rope_theta": config.rope_theta}
-    full = plain | (_written(config.rope_scaling) or {})
+    full = plain | (write_scaling(config.rope_scaling) or {})
     return raw | {
         "layer_types": types,
         # Its own default would be there otherwise; no layer uses it then.
@@ -138,96 +212,27 @@ def write_config(family: str, config: Config, dtype: str) -> dict[str, Any]:
     }
 
 
-def _unsupported(raw: Mapping[str, Any]) -> Iterator[str]:
+def _unsupported(raw: Mapping[str, Any], family: str) -> Iterator[str]:
     for field, allowed in _ONLY.items():
         if raw.get(field) not in allowed:
-            yield f"{field} {raw[field]!r} (only {allowed[0]!r})"
-    odd = {*(raw.get("layer_types") or ())} - {*_KINDS}
-    if odd:
-        yield f"layer_types {sorted(odd)} (only {', '.join(_KINDS)})"
-    types, layers = raw.get("layer_types"), raw["num_hidden_layers"]
+            yield f"{field} {shown(raw[field])} (only {allowed[0]!r})"
+    types, layers = raw.get("layer_types") or [], raw["num_hidden_layers"]
+    kinds = ["full_attention"] if family == "qwen3" else [*KINDS]
+    if family != "llama" and ({*types} - {*kinds}):
+        yield f"layer_types {sorted({*types} - {*kinds})} (only {', '.join(kinds)})"
     if types and len(types) != layers:
         yield f"{len(types)} layer_types of {layers} layers"
+    heads, width = raw["num_attention_heads"], raw["hidden_size"]
+    if family == "qwen3" and raw.get("head_dim", 0) is None:
+        yield "head_dim null"
+    elif raw.get("head_dim") is None and family != "qwen3" and width % max(heads, 1):
+        yield f"hidden_size {width} over {heads} num_attention_heads without head_dim"
 
 
-def _unsupported_rotary(raw: Mapping[str, Any]) -> Iterator[str]:
-    full, sliding = (_rotary(raw, kind) for kind in _KINDS)
-    if _type(full) not in SCALINGS:
-        yield f"rope_type {_type(full)!r} (only {', '.join(SCALINGS)})"
-    for field in ("mscale", "mscale_all_dim"):
-        if full.get(field) is not None:
-            yield f"{field} of rope_scaling"
-    if full.get("truncate") is False:
-        yield "truncate False of rope_scaling"
-    if "sliding_attention" not in (raw.get("rope_parameters") or {}):
-        return
-    if _type(sliding) != "default":
-        yield f"rope_type {_type(sliding)!r} of sliding layers (only 'default')"
-    if sliding.get("rope_theta") != full.get("rope_theta"):
-        yield (
-            f"rope_theta {sliding.get('rope_theta')} of sliding layers beside "
-            f"{full.get('rope_theta')} of full ones (only equal ones)"
-        )
-
-
-def _rotary(raw: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """`rope_theta` and the scaling of one layer type, whatever the form."""
-    found = dict(raw.get("rope_parameters") or {})
-    if {*found} & {*_KINDS}:
-        found = dict(found.get(kind) or {})
-    if kind == "full_attention":
-        found |= raw.get("rope_scaling") or {}
-    if "rope_theta" not in found and raw.get("rope_theta") is not None:
-        found["rope_theta"] = raw["rope_theta"]
-    return found
-
-
-def _type(rotary: Mapping[str, Any]) -> str:
-    return rotary.get("rope_type") or rotary.get("type") or "default"
-
-
-def _yarn(rotary: Mapping[str, Any], original: int) -> Yarn:
-    kept = {f: rotary[f] for f in ("beta_fast", "beta_slow") if rotary.get(f)}
-    factor = rotary.get("attention_factor")
-    return Yarn(float(rotary["factor"]), original, factor, **kept)
-
-
-def _llama3(rotary: Mapping[str, Any], original: int) -> Llama3:
-    kept = {f: rotary[f] for f in ("low_freq_factor", "high_freq_factor")}
-    return Llama3(float(rotary["factor"]), original, **kept)
-
-
-SCALINGS: dict[str, Callable[[Mapping[str, Any], int], Yarn | Llama3 | None]] = {
-    "default": lambda rotary, original: None,
-    "yarn": _yarn,
-    "llama3": _llama3,
-}
-
-
-def _scaling(rotary: Mapping[str, Any], raw: Mapping[str, Any]) -> Yarn | Llama3 | None:
-    original = rotary.get("original_max_position_embeddings")
-    original = original or raw.get("max_position_embeddings") or 4096
-    try:
-        return SCALINGS[_type(rotary)](rotary, original)
-    except KeyError as error:
-        raise UserError(
-            f"config.json lacks {error.args[0]} of its {_type(rotary)} rope_scaling"
-        ) from error
-
-
-def _written(scaling: Yarn | Llama3 | None) -> dict[str, Any] | None:
-    if scaling is None:
-        return None
-    fields = {k: v for k, v in scaling._asdict().items() if v is not None}
-    original = fields.pop("original_positions")
-    name = "yarn" if isinstance(scaling, Yarn) else "llama3"
-    return {"rope_type": name, "original_max_position_embeddings": original, **fields}
-
-
-def _layer_types(raw: Mapping[str, Any], family: str) -> tuple[str, ...]:
+def _layer_types(found: Mapping[str, Any], family: str) -> tuple[str, ...]:
+    """One per layer, or those that repeat."""
     if family != "olmo3":
         return ("full",)
-    if raw.get("layer_types"):
-        return tuple(_KINDS[kind] for kind in raw["layer_types"])
-    layers = range(raw["num_hidden_layers"])
-    return tuple("full" if (i + 1) % 4 == 0 else "sliding" for i in layers)
+    if found.get("layer_types"):
+        return tuple(KINDS[kind] for kind in found["layer_types"])
+    return SLIDING

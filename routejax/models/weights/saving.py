@@ -6,6 +6,8 @@ they are given or as another checkpoint has them.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
 import shutil
@@ -20,16 +22,17 @@ from jax.experimental import multihost_utils
 from routejax.errors import UserError
 from routejax.models.decoder import Params
 from routejax.models.student import Student
-from routejax.models.weights.keys import Key, flat, keys, shapes
-from routejax.models.weights.published import read_config, write_config
-from routejax.models.weights.tensors import (
+from routejax.models.weights.headers import (
     INDEX,
     SINGLE,
-    Entry,
-    index_of,
-    shards,
-    write_file,
+    is_file_name,
+    listed,
+    parsed,
+    read_object,
 )
+from routejax.models.weights.keys import Key, flat, keys, shapes
+from routejax.models.weights.published import read_config, write_config
+from routejax.models.weights.tensors import Entry, index_of, shards, write_file
 
 SHARD_BYTES = 5_000_000_000
 # What another checkpoint's folder has besides its weights, and an export keeps.
@@ -45,6 +48,13 @@ COPIED = (
     "chat_template.jinja",
 )
 _DTYPES = ("float32", "bfloat16", "float16")
+_ADVICE = {
+    errno.ENOSPC: "free some space or choose another folder",
+    errno.EDQUOT: "free some space or choose another folder",
+    errno.EACCES: "choose a folder that you may write to",
+    errno.EPERM: "choose a folder that you may write to",
+    errno.EROFS: "choose a folder that you may write to",
+}
 
 
 def save(
@@ -68,33 +78,60 @@ def save(
         shard_bytes: weights larger than this are written as several files and an index.
 
     Raises:
-        UserError: the folder is not empty, `like` has another architecture, parameters
-            of another shape, or the disk is full.
+        UserError: the folder is not empty or is no folder, `like` is no checkpoint or
+            of another architecture, parameters of another shape or not finite in the
+            dtype, or the disk does not take them.
     """
-    folder = Path(folder)
-    if folder.exists() and any(folder.iterdir()):
-        raise UserError(f"{folder} is not empty; name a folder for the export alone")
+    target = _target(folder)
     _require_shapes(student, params)
     original = None if like is None else Path(like)
-    kind = np.dtype(_dtype(dtype, params, original))
-    config = _config(student, kind.name, original)
+    raw = None if original is None else read_object(original / "config.json")
+    kind = np.dtype(_dtype(dtype, params, raw))
+    config = _config(student, kind.name, raw, like)
     writes = jax.process_index() == 0
-    temporary = folder.with_name(f".{folder.name}.tmp")
-    if writes:
-        shutil.rmtree(temporary, ignore_errors=True)
+    temporary = target.with_name(f".{target.name}.tmp")
     try:
         if writes:
+            _remove(temporary)  # a save that was killed may have left it
             temporary.mkdir(parents=True)
             _write_texts(temporary, config, original, files or {})
         _write_weights(temporary, student, params, kind, shard_bytes, writes)
         if writes:
-            _finish(temporary, folder)
+            _finish(temporary, target)
     except OSError as error:
-        shutil.rmtree(temporary, ignore_errors=True)
+        advice = _ADVICE.get(error.errno or 0, "choose another folder")
         raise UserError(
-            f"cannot write {folder}: {error.strerror or error}; free some space or "
-            "choose another folder"
+            f"cannot write {folder}: {error.strerror or error}; {advice}"
         ) from error
+    finally:
+        if writes:
+            _remove(temporary)
+
+
+def _target(folder: str | Path) -> Path:
+    """The folder itself, behind any links; it is there in the end, not before."""
+    try:
+        found = Path(folder).resolve()
+        full = found.exists() and (not found.is_dir() or any(found.iterdir()))
+    except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a NUL
+        raise UserError(f"cannot write {str(folder)!r}: {error}") from error
+    if full and found.is_dir():
+        raise UserError(f"{folder} is not empty; name a folder for the export alone")
+    if full or found == Path.cwd() or not found.name:
+        raise UserError(
+            f"weights are saved as a folder of their own, got {str(folder)!r}; name "
+            "one that does not exist yet"
+        )
+    return found
+
+
+def _remove(temporary: Path) -> None:
+    """What cannot be removed is in the way of what is written next, which says so."""
+    with contextlib.suppress(OSError):
+        if temporary.is_dir() and not temporary.is_symlink():
+            shutil.rmtree(temporary, ignore_errors=True)
+        else:
+            temporary.unlink(missing_ok=True)
 
 
 def _require_shapes(student: Student, params: Params) -> None:
@@ -107,10 +144,9 @@ def _require_shapes(student: Student, params: Params) -> None:
         raise UserError(f"the parameters are not those of the student: {wrong}")
 
 
-def _dtype(dtype: str | None, params: Params, like: Path | None) -> str:
+def _dtype(dtype: str | None, params: Params, like: Mapping[str, Any] | None) -> str:
     if dtype is None and like is not None:
-        raw = json.loads((like / "config.json").read_bytes())
-        dtype = raw.get("dtype") or raw.get("torch_dtype")
+        dtype = like.get("dtype") or like.get("torch_dtype")
     if dtype is None:
         dtype = str(jax.tree.leaves(params)[0].dtype)
     if dtype not in _DTYPES:
@@ -118,17 +154,19 @@ def _dtype(dtype: str | None, params: Params, like: Path | None) -> str:
     return dtype
 
 
-def _config(student: Student, dtype: str, like: Path | None) -> dict[str, Any]:
-    if like is None:
+def _config(
+    student: Student, dtype: str, raw: Mapping[str, Any] | None, like: Any
+) -> dict[str, Any]:
+    if raw is None:
         return write_config(student.family, student.config, dtype)
-    raw = json.loads((like / "config.json").read_bytes())
-    if read_config(raw) != (student.family, student.config):
+    found = read_config(raw, f"{like}/config.json")
+    if found != (student.family, student.config):
         raise UserError(
-            f"{like} holds {read_config(raw)}, which is not the student "
+            f"{like} holds {found}, which is not the student "
             f"{student.family}, {student.config}"
         )
     named = "dtype" if "dtype" in raw else "torch_dtype"
-    return raw | {named: dtype}
+    return {**raw, named: dtype}
 
 
 def _write_texts(
@@ -143,13 +181,15 @@ def _write_texts(
     if like is None and "generation_config.json" in found:
         config = dict(config) | _special(found["generation_config.json"])
         found["config.json"] = (json.dumps(config, indent=2) + "\n").encode()
+    if odd := [name for name in found if not is_file_name(name)]:
+        raise UserError(f"an export has files in one folder only, got {listed(odd)}")
     for name, data in found.items():
         (folder / name).write_bytes(data)
 
 
 def _special(generation: bytes) -> dict[str, Any]:
     """Ids that begin and end texts, which a config says too."""
-    said = json.loads(generation)
+    said = parsed(generation, "generation_config.json is damaged")
     names = ("bos_token_id", "eos_token_id", "pad_token_id")
     return {name: said[name] for name in names if name in said}
 

@@ -1,31 +1,32 @@
 """Tensors in files: by name, rows at a time, and never a whole file in memory.
 
-A safetensors file is eight bytes with the length of a JSON header, the header (type,
-shape and place of every tensor), then the bytes. It is read with plain reads rather
-than mapped, so that what was read does not stay in this process's memory.
+Files are read with plain reads rather than mapped, so that what was read does not stay
+in this process's memory.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
 from routejax.errors import UserError
+from routejax.models.weights.headers import (
+    DTYPES,
+    INDEX,
+    SINGLE,
+    Place,
+    listed,
+    read_header,
+    read_index,
+)
 
-INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
-DTYPES = {
-    "F64": np.dtype(np.float64),
-    "F32": np.dtype(np.float32),
-    "F16": np.dtype(np.float16),
-    "BF16": np.dtype(jnp.bfloat16),
-}
-_LONGEST_HEADER = 100_000_000  # the format's own limit
+_AT_ONCE = 1 << 22  # values that are looked at together
 
 
 class Stored(NamedTuple):
@@ -47,86 +48,29 @@ def read_folder(folder: Path) -> dict[str, Stored]:
             damaged or cut short.
     """
     if (folder / INDEX).exists():
-        return _indexed(folder)
-    if (folder / SINGLE).exists():
-        return read_file(folder / SINGLE)
-    other = [path.name for path in sorted(folder.glob("*.bin"))]
-    advice = f"; it has {other[0]}: save the model as safetensors" if other else ""
-    raise UserError(f"{folder} has neither {SINGLE} nor {INDEX}{advice}")
+        files = read_index(folder)
+    elif (folder / SINGLE).exists():
+        files = {SINGLE: read_header(folder / SINGLE)}
+    else:
+        other = [path.name for path in sorted(folder.glob("*.bin"))]
+        advice = f"; it has {other[0]}: save the model as safetensors" if other else ""
+        raise UserError(f"{folder} has neither {SINGLE} nor {INDEX}{advice}")
+    return {
+        name: _stored(folder / file, place)
+        for file, places in files.items()
+        for name, place in places.items()
+    }
 
 
-def _indexed(folder: Path) -> dict[str, Stored]:
-    try:
-        places = json.loads((folder / INDEX).read_bytes())["weight_map"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{folder / INDEX} is no index of weights: {error}") from error
-    names = sorted({*places.values()})
-    absent = [name for name in names if not (folder / name).exists()]
-    if absent:
-        raise UserError(
-            f"{folder} lacks {', '.join(absent)} of its {INDEX}; fetch the rest of the "
-            "checkpoint"
-        )
-    files = {name: read_file(folder / name) for name in names}
-    found = {}
-    for name, file in places.items():
-        if name not in files[file]:
-            raise UserError(f"{folder / file} has no {name}, which {INDEX} says it has")
-        found[name] = files[file][name]
-    return found
-
-
-def read_file(path: Path) -> dict[str, Stored]:
-    """Every tensor of one safetensors file.
-
-    Raises:
-        UserError: the file is damaged, cut short, or has a type that is no float.
-    """
-    header, begin = _header(path)
-    end = path.stat().st_size
-    found = {}
-    for name, entry in header.items():
-        first, last = entry["data_offsets"]
-        dtype = DTYPES.get(entry["dtype"])
-        if dtype is None:
-            raise UserError(
-                f"{path}: {name} has type {entry['dtype']}, wanted one of "
-                f"{', '.join(DTYPES)}; quantised checkpoints cannot be trained"
-            )
-        shape = tuple(entry["shape"])
-        if last - first != dtype.itemsize * int(np.prod(shape, dtype=np.int64)):
-            raise UserError(
-                f"{path} is damaged: {name} has not as many bytes as values"
-            )
-        if begin + last > end:
-            raise UserError(
-                f"{path} is cut short: it has {end:,} bytes and {name} ends at "
-                f"{begin + last:,}; fetch it again"
-            )
-        found[name] = Stored(shape, dtype, _reader(path, begin + first, shape, dtype))
-    return found
-
-
-def _header(path: Path) -> tuple[dict[str, Any], int]:
-    """The header without its metadata, and where the bytes of tensors begin."""
-    with path.open("rb") as file:
-        size = file.read(8)
-        length = struct.unpack("<Q", size)[0] if len(size) == 8 else 0
-        left = path.stat().st_size - 8
-        if not 0 < length <= min(left, _LONGEST_HEADER):
-            raise UserError(f"{path} is no safetensors file, or is cut short")
-        try:
-            header = json.loads(file.read(length))
-            header.pop("__metadata__", None)
-        except (ValueError, AttributeError, TypeError) as error:
-            raise UserError(f"{path} has a damaged header: {error}") from error
-    return header, 8 + length
+def _stored(path: Path, place: Place) -> Stored:
+    shape, dtype = place.shape, place.dtype
+    return Stored(shape, dtype, _reader(path, place.first, shape, dtype))
 
 
 def _reader(
     path: Path, at: int, shape: tuple[int, ...], dtype: np.dtype
 ) -> Callable[[int, int], np.ndarray]:
-    width = int(np.prod(shape[1:], dtype=np.int64))
+    width = math.prod(shape[1:])
 
     def rows(first: int, end: int) -> np.ndarray:
         count = (end - first) * width
@@ -148,7 +92,7 @@ class Entry(NamedTuple):
 
 
 def nbytes(entry: Entry, dtype: np.dtype) -> int:
-    return dtype.itemsize * int(np.prod(entry.shape, dtype=np.int64))
+    return dtype.itemsize * math.prod(entry.shape)
 
 
 def shards(entries: Iterable[Entry], dtype: np.dtype, limit: int) -> list[list[Entry]]:
@@ -166,13 +110,35 @@ def shards(entries: Iterable[Entry], dtype: np.dtype, limit: int) -> list[list[E
 
 
 def write_file(path: Path, entries: list[Entry], dtype: np.dtype) -> None:
-    """One safetensors file, a tensor in memory at a time."""
+    """One safetensors file, a tensor in memory at a time.
+
+    Raises:
+        UserError: values that are not finite, or too large for `dtype`.
+    """
+    wrong = []
     with path.open("wb") as file:
         file.write(header_of(entries, dtype))
         for entry in entries:
-            values = np.ascontiguousarray(entry.make(), dtype)
+            with np.errstate(over="ignore", invalid="ignore"):
+                values = np.ascontiguousarray(entry.make(), dtype)
             assert values.shape == entry.shape
+            if not is_finite(values):
+                wrong.append(entry.name)
             file.write(values.view(np.uint8).data)
+    if wrong:
+        raise UserError(
+            f"parameters are not finite as {dtype.name}: {listed(wrong)}; nothing is "
+            "written"
+        )
+
+
+def is_finite(values: np.ndarray) -> bool:
+    """Whether no value is infinite or NaN, found out a few rows at a time."""
+    if not values.ndim:
+        return bool(np.isfinite(values))
+    step = max(1, _AT_ONCE // max(1, math.prod(values.shape[1:])))
+    rows = range(0, len(values), step)
+    return all(np.isfinite(values[first : first + step]).all() for first in rows)
 
 
 def header_of(entries: Iterable[Entry], dtype: np.dtype) -> bytes:
@@ -204,7 +170,7 @@ def index_of(files: Mapping[str, list[Entry]], dtype: np.dtype) -> str:
 def blocks(tensor: Stored, bytes_at_once: int = 1 << 24) -> Iterator[np.ndarray]:
     """The rows of a tensor, a few at a time."""
     count = tensor.shape[0] if tensor.shape else 1
-    width = tensor.dtype.itemsize * int(np.prod(tensor.shape[1:], dtype=np.int64))
+    width = tensor.dtype.itemsize * math.prod(tensor.shape[1:])
     step = max(1, bytes_at_once // max(width, 1))
     for first in range(0, count, step):
         yield tensor.rows(first, min(first + step, count))
