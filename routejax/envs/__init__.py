@@ -6,7 +6,13 @@ run model output as a program and so belong in a process of their own.
 
 from routejax.envs.pool import Pool, solver_pool, strategies
 from routejax.envs.problem import DIFFICULTIES, Environment, Problem, Verdict
-from routejax.envs.registry import ENVS, judge, make_problem, write_trace
+from routejax.envs.registry import (
+    ENVS,
+    judge,
+    make_problem,
+    right_answer,
+    write_trace,
+)
 from routejax.envs.route import Route
 from routejax.envs.splits import SPLITS, ProblemSet, problem_set, split_of
 
@@ -23,6 +29,7 @@ __all__ = [
     "judge",
     "make_problem",
     "problem_set",
+    "right_answer",
     "solver_pool",
     "split_of",
     "strategies",

@@ -1,22 +1,21 @@
 """The records of a verifiable environment: a problem, a verdict, and the environment.
 
-An environment draws problems of difficulty 1 to 15, decides answers with a parser (it
-never evaluates model output), and knows routes: procedures that solve a problem while
-writing down their steps. All of them work on small alphabets, so that a model of half a
-million parameters can learn them on a CPU; they stand in for environment suites such as
-RLVE-Gym in runs without an accelerator.
+An environment draws problems of difficulty 1 to 15 and judges responses; some also know
+routes: procedures that solve a problem while writing down their steps. Where a verifier
+is not ours, its environment says so, and it is asked in a process of its own
+(`judging`).
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from routejax.envs.route import Route
 
 DIFFICULTIES = range(1, 16)
-NONE = "none"  # stands for an empty list wherever one is written or answered
+STATUSES = ("answered", "no_answer", "unparsed", "error", "timeout")
 
 
 @dataclass(frozen=True)
@@ -44,9 +43,9 @@ class Verdict:
     """What the verifier says about one response.
 
     Attributes:
-        solved: whether the answer is right.
-        score: the verifier's own score; 1.0 or 0.0 for the environments here.
-        answer: the text after `Answer:`, or None where there is none.
+        solved: whether the answer is right; an outcome, never a share.
+        score: the verifier's own score, for information; nothing is rewarded by it.
+        answer: the answer that was found, or None where there is none.
         status: "answered" (parsed, right or wrong), "unparsed" (an answer that is not
             of the environment's form), "no_answer", or, from verifiers that run in
             another process, "error" and "timeout".
@@ -66,32 +65,30 @@ class Environment:
         name: key in `ENVS`.
         title: one line for people.
         generate: (generator, difficulty) to (prompt, config).
-        check: (config, answer text) to right or wrong; None where the text is not of
-            the answer's form.
+        judge: (config, response) to a verdict; total over all strings.
         routes: procedures that solve its problems, by name.
+        form: how the solvers' responses give an answer behind their reasoning.
+        key: (config) to a text that is equal for all problems that must be in one
+            split; None where that is the question itself.
+        isolated: judging and generating run third-party programs, so both happen in a
+            worker process only.
+        programs: judging runs programs that a model wrote, so it happens in a sandbox
+            only (`judging.sandbox`); isolated too.
+        quick: (config, response) to the verdict of an isolated environment where our
+            own parsers suffice for it; None leaves it to the worker.
     """
 
     name: str
     title: str
     generate: Callable[[random.Random, int], tuple[str, dict]]
-    check: Callable[[dict, str], bool | None]
-    routes: Mapping[str, Route]
+    judge: Callable[[dict, str], Verdict]
+    routes: Mapping[str, Route] = field(default_factory=dict)
+    form: str = "Answer: {}"
+    key: Callable[[dict], str] | None = None
+    isolated: bool = False
+    programs: bool = False
+    quick: Callable[[dict, str], Verdict | None] | None = None
 
-
-def size(difficulty: int) -> int:
-    """Number of items: 3 at difficulty 1, 4 at 2, 5 at 5, 6 at 8, 7 at 11, 8 at 14."""
-    return 3 + (difficulty + 1) // 3
-
-
-def spaced(items: Iterable[object]) -> str:
-    """The items separated by single spaces; `none` if there are none."""
-    return " ".join(map(str, items)) or NONE
-
-
-def symbols(text: str, alphabet: Iterable[str]) -> list[str] | None:
-    """The symbols of an answer (`none` is the empty list); None if one is foreign."""
-    words = text.split()
-    if words == [NONE]:
-        return []
-    known = set(alphabet)
-    return words if words and all(word in known for word in words) else None
+    def __post_init__(self) -> None:
+        if self.programs and not self.isolated:
+            raise ValueError(f"environment {self.name!r} runs programs: isolate it")

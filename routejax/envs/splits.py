@@ -1,7 +1,8 @@
 """Sets of distinct problems, disjoint between training and evaluation by content.
 
-The split of a problem is a hash of its environment and prompt, so two sets of
-different splits cannot share a question whatever seeds drew them.
+The split of a problem is a hash of its environment and prompt, or of the key that its
+environment gives it, so two sets of different splits cannot share a question whatever
+seeds drew them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from routejax.envs.problem import Problem
-from routejax.envs.registry import make_problem
+from routejax.envs.registry import environment, make_problem
 from routejax.errors import UserError
 from routejax.traces import content_id
 
@@ -29,7 +30,9 @@ class ProblemSet:
 
 def split_of(problem: Problem) -> str:
     """The split this question belongs to."""
-    draw = int(content_id("split", problem.env, problem.prompt)[:8], 16) % 100
+    key = environment(problem.env).key
+    parts = (key(problem.config),) if key else (problem.env, problem.prompt)
+    draw = int(content_id("split", *parts)[:8], 16) % 100
     return next(name for name, end in SPLITS.items() if draw < end)
 
 

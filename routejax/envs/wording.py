@@ -26,7 +26,13 @@ def slip(steps: list[Step], rng: random.Random) -> list[Step]:
     return [*steps[:at], Step(wrong), *steps[at:]]
 
 
-def respond(route: Route, manner: str, config: dict, rng: random.Random) -> str:
+def respond(
+    route: Route,
+    manner: str,
+    config: dict,
+    rng: random.Random,
+    form: str = "Answer: {}",
+) -> str:
     """One response: the route's reasoning in a closed span, then its answer."""
     opening = rng.choice(route.openings)
     steps, answer = route.work(config, rng)
@@ -38,4 +44,4 @@ def respond(route: Route, manner: str, config: dict, rng: random.Random) -> str:
     if manner == "check":
         again = route.recheck(config, answer)
         reasoning += f"\n\n{rng.choice(CHECKS)} {again}"
-    return f"<think> {reasoning} </think> Answer: {answer}"
+    return f"<think> {reasoning} </think> {form.format(answer)}"

@@ -1,5 +1,6 @@
 """`make_problem`, `judge` and `write_trace`: total, strict, the same in any process."""
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -11,12 +12,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from routejax.envs import DIFFICULTIES, ENVS, judge, make_problem, write_trace
+from routejax.envs import (
+    DIFFICULTIES,
+    ENVS,
+    Environment,
+    judge,
+    local,
+    make_problem,
+    right_answer,
+    write_trace,
+)
 from routejax.errors import UserError
 from routejax.traces import content_id
 
-EVERY_ENV = pytest.mark.parametrize("env", list(ENVS))
-PROBLEMS = [make_problem(env, 4, 7) for env in ENVS]
+LOCAL = [env.name for env in local.ENVIRONMENTS]
+EVERY_ENV = pytest.mark.parametrize("env", LOCAL)
+PROBLEMS = [make_problem(env, 4, 7) for env in LOCAL]
 
 
 def answered(problem):
@@ -26,12 +37,13 @@ def answered(problem):
 
 
 def test_what_exists():
-    assert list(ENVS) == [
+    assert [
         *("sort", "modsum", "brackets", "ab", "walk", "countdown", "count", "reverse"),
         *("distinct", "fence"),
-    ]
-    for name, env in ENVS.items():
-        assert env.name == name
+    ] == LOCAL
+    assert list(ENVS)[: len(LOCAL)] == LOCAL
+    assert all(env.name == name for name, env in ENVS.items())
+    for env in local.ENVIRONMENTS:
         assert len(env.routes) >= 4
         assert all(
             {"plain", "check", "slip"} <= set(r.manners) for r in env.routes.values()
@@ -72,6 +84,7 @@ def test_even_difficulty_1_has_many_questions_and_15_is_longer(env):
     ("call", "told"),
     [
         (lambda: make_problem("chess", 1, 0), "sort, modsum, brackets"),
+        (lambda: make_problem("sorts", 1, 0), r"got 'sorts'; did you mean sort"),
         (lambda: make_problem("sort", 0, 0), r"1\.\.15"),
         (lambda: make_problem("sort", 16, 0), r"1\.\.15"),
         (lambda: write_trace(PROBLEMS[0], "magic", "plain", 0), "smallest, largest"),
@@ -82,6 +95,21 @@ def test_even_difficulty_1_has_many_questions_and_15_is_longer(env):
 def test_a_mistake_is_told_what_exists(call, told):
     with pytest.raises(UserError, match=told):
         call()
+
+
+def test_what_is_isolated_is_refused_here(monkeypatch):
+    """Neither its generator nor its verifier runs, and no route is looked at."""
+    told = pytest.fail
+    far = Environment("far", "other", told, told, ENVS["sort"].routes, isolated=True)
+    monkeypatch.setitem(ENVS, "far", far)
+    problem = dataclasses.replace(PROBLEMS[0], env="far")
+    with pytest.raises(UserError, match=r"env 'far' must not run in this process"):
+        judge(problem, "<think> x </think> Answer: 1")
+    with pytest.raises(UserError, match=r"python -m routejax\.problems"):
+        make_problem("far", 1, 0)
+    assert right_answer(problem) is None
+    with pytest.raises(ValueError, match="isolate it"):
+        Environment("near", "it", told, told, programs=True)
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.env)
@@ -157,9 +185,9 @@ def test_a_megabyte_is_judged_fast(text):
 
 DIGEST = """
 import hashlib
-from routejax.envs import ENVS, make_problem, problem_set, write_trace
+from routejax.envs import ENVS, local, make_problem, problem_set, write_trace
 digest = hashlib.sha256()
-for env in ENVS:
+for env in (env.name for env in local.ENVIRONMENTS):
     for difficulty in (1, 8, 15):
         problem = make_problem(env, difficulty, 5)
         digest.update(repr(problem).encode())

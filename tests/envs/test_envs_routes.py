@@ -6,13 +6,21 @@ from itertools import combinations
 
 import pytest
 
-from routejax.envs import DIFFICULTIES, ENVS, judge, make_problem, write_trace
-from routejax.envs.fence import stop
+from routejax.envs import (
+    DIFFICULTIES,
+    ENVS,
+    judge,
+    local,
+    make_problem,
+    write_trace,
+)
+from routejax.envs.local.fence import stop
+from routejax.envs.local.walk import destination
 from routejax.envs.pool import words
-from routejax.envs.walk import destination
 from routejax.envs.wording import CHECKS, CORRECTIONS, respond
 
-ROUTES = [(env, route) for env in ENVS for route in ENVS[env].routes]
+LOCAL = [env.name for env in local.ENVIRONMENTS]
+ROUTES = [(env, route) for env in LOCAL for route in ENVS[env].routes]
 EVERY_ROUTE = pytest.mark.parametrize(("env", "route"), ROUTES)
 
 
@@ -37,7 +45,7 @@ def test_every_manner_at_every_difficulty_is_accepted(env, route):
                 assert "  " not in response
 
 
-@pytest.mark.parametrize("env", list(ENVS))
+@pytest.mark.parametrize("env", LOCAL)
 def test_an_answer_to_another_problem_is_rejected(env):
     rejected = 0
     for seed in range(40):
@@ -155,7 +163,7 @@ def test_the_check_comes_to_the_right_end(env):
             assert SECOND_COMPUTATIONS[env](said, problem.config), text
 
 
-@pytest.mark.parametrize("env", list(ENVS))
+@pytest.mark.parametrize("env", LOCAL)
 def test_a_plan_replaces_the_opening(env):
     for name, route in ENVS[env].routes.items():
         if not route.plan:
@@ -166,7 +174,7 @@ def test_a_plan_replaces_the_opening(env):
         assert not any(opening in text for opening in route.openings)
 
 
-@pytest.mark.parametrize("env", list(ENVS))
+@pytest.mark.parametrize("env", LOCAL)
 def test_routes_write_clearly_different_steps(env):
     for one, other in combinations(ENVS[env].routes, 2):
         shared = []
@@ -205,7 +213,7 @@ def _language(envs):
 
 
 def test_a_variant_adds_one_word_to_the_language():
-    known = _language([env for env in ENVS if env not in PARENTS])
+    known = _language([env for env in LOCAL if env not in PARENTS])
     assert _language(["distinct"]) - known == {"distinct"}
     assert _language(["fence"]) - known == {"fenced"}
 

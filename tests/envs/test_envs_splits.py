@@ -1,11 +1,14 @@
 """Problem sets: disjoint by content, distinct, complete or counted as short."""
 
+import dataclasses
 from collections import Counter
 
 import pytest
 
-from routejax.envs import ENVS, SPLITS, make_problem, problem_set, split_of
+from routejax.envs import SPLITS, local, make_problem, problem_set, registry, split_of
 from routejax.errors import UserError
+
+LOCAL = [env.name for env in local.ENVIRONMENTS]
 
 
 def test_splits_are_disjoint_whatever_the_seed():
@@ -13,7 +16,7 @@ def test_splits_are_disjoint_whatever_the_seed():
     for split in SPLITS:
         found = set()
         for seed in (0, 1):
-            drawn = problem_set(list(ENVS), [1, 3], 30, split=split, seed=seed)
+            drawn = problem_set(LOCAL, [1, 3], 30, split=split, seed=seed)
             found |= {(p.env, p.prompt) for p in drawn.problems}
             assert all(split_of(p) == split for p in drawn.problems)
         prompts[split] = found
@@ -29,6 +32,22 @@ def test_the_split_depends_on_the_question_alone():
             problem = make_problem("modsum", difficulty, seed)
             split = by_question.setdefault(problem.prompt, split_of(problem))
             assert split_of(problem) == split
+
+
+def test_a_key_keeps_questions_together(monkeypatch):
+    """All that end in one digit are in one split, under the name of either env."""
+    for name in ("modsum", "sort"):
+        keyed = dataclasses.replace(
+            registry.ENVS[name], key=lambda config: str(config["items"][-1])
+        )
+        monkeypatch.setitem(registry.ENVS, name, keyed)
+    of_digit = {}
+    for seed in range(300):
+        for env in ("modsum", "sort"):
+            problem = make_problem(env, 3, seed)
+            digit = problem.config["items"][-1]
+            assert of_digit.setdefault(digit, split_of(problem)) == split_of(problem)
+    assert len(set(of_digit.values())) > 1
 
 
 def test_shares_are_50_30_20():

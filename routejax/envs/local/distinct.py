@@ -9,9 +9,10 @@ import random
 from dataclasses import replace
 from functools import partial
 
-from routejax.envs import sort
-from routejax.envs.problem import Environment, spaced, symbols
+from routejax.envs.local import sort
+from routejax.envs.local.form import environment
 from routejax.envs.route import Route, Step, Work
+from routejax.envs.symbols import spaced, symbols
 
 
 def generate(rng: random.Random, difficulty: int) -> tuple[str, dict]:
@@ -104,6 +105,6 @@ ROUTES = {
     ),
 }
 
-ENVIRONMENT = Environment(
+ENVIRONMENT = environment(
     "distinct", "sort the distinct digits in ascending order", generate, check, ROUTES
 )

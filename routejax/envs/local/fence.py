@@ -12,10 +12,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from routejax.envs import walk
-from routejax.envs.problem import Environment, spaced
+from routejax.envs.local import walk
+from routejax.envs.local.form import environment
+from routejax.envs.local.walk import AXES, OPPOSITE, SIDE
 from routejax.envs.route import Route, Step, Work
-from routejax.envs.walk import AXES, OPPOSITE, SIDE
+from routejax.envs.symbols import spaced
 
 
 def stop(value: int) -> int:
@@ -117,7 +118,7 @@ ROUTES = {
     ),
 }
 
-ENVIRONMENT = Environment(
+ENVIRONMENT = environment(
     "fence",
     "follow moves on a fenced 10 by 10 grid",
     generate,

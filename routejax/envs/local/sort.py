@@ -9,8 +9,9 @@ import random
 from collections.abc import Callable, Iterable
 from itertools import chain, pairwise
 
-from routejax.envs.problem import Environment, size, spaced, symbols
+from routejax.envs.local.form import environment, size
 from routejax.envs.route import Route, Step, Work
+from routejax.envs.symbols import spaced, symbols
 
 DIGITS = "0123456789"
 
@@ -173,6 +174,6 @@ ROUTES = {
     ),
 }
 
-ENVIRONMENT = Environment(
+ENVIRONMENT = environment(
     "sort", "sort digits in ascending order", generate, check, ROUTES
 )

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import random
 
-from routejax.envs.problem import Environment, spaced, symbols
+from routejax.envs.local.form import environment
 from routejax.envs.route import Route, Step, Work
+from routejax.envs.symbols import spaced, symbols
 
 ALPHABET = ("A#", "#A", "B#", "#B")
 LETTERS = "AB"
@@ -225,6 +226,6 @@ ROUTES = {
     ),
 }
 
-ENVIRONMENT = Environment(
+ENVIRONMENT = environment(
     "ab", "run an A::B program to its final state", generate, check, ROUTES
 )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 
-from routejax.envs.problem import Environment, size, spaced, symbols
+from routejax.envs.local.form import environment, size
 from routejax.envs.route import Route, Step, Work
+from routejax.envs.symbols import spaced, symbols
 
 LETTERS = "FGHKMNPQ"
 
@@ -104,6 +105,6 @@ ROUTES = {
     "swap": Route(("Swap the ends.", "Rearrange the ends."), _swap, _read_back),
 }
 
-ENVIRONMENT = Environment(
+ENVIRONMENT = environment(
     "reverse", "reverse a row of letters", generate, check, ROUTES
 )

@@ -8,8 +8,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from routejax.envs.problem import Environment, size, spaced, symbols
+from routejax.envs.local.form import environment, size
 from routejax.envs.route import Route, Step, Work
+from routejax.envs.symbols import spaced, symbols
 
 SIDE = 10
 MOVES = {"U": (0, 1), "D": (0, -1), "L": (-1, 0), "R": (1, 0)}
@@ -177,6 +178,6 @@ ROUTES = {
     ),
 }
 
-ENVIRONMENT = Environment(
+ENVIRONMENT = environment(
     "walk", "follow moves on a 10 by 10 torus", generate, check, ROUTES
 )

@@ -9,8 +9,9 @@ from __future__ import annotations
 import random
 from itertools import product
 
-from routejax.envs.problem import Environment, spaced
+from routejax.envs.local.form import environment
 from routejax.envs.route import Route, Step, Work
+from routejax.envs.symbols import spaced
 
 LARGEST = 5
 TOP = 9
@@ -194,6 +195,6 @@ ROUTES = {
     ),
 }
 
-ENVIRONMENT = Environment(
+ENVIRONMENT = environment(
     "countdown", "reach a target with + and - in order", generate, check, ROUTES
 )

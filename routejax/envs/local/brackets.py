@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 
-from routejax.envs.problem import Environment, spaced, symbols
+from routejax.envs.local.form import environment
 from routejax.envs.route import Route, Step, Work
+from routejax.envs.symbols import spaced, symbols
 
 PAIRS = {"(": ")", "[": "]", "{": "}"}
 OPENERS = {close: opener for opener, close in PAIRS.items()}
@@ -178,6 +179,6 @@ ROUTES = {
     ),
 }
 
-ENVIRONMENT = Environment(
+ENVIRONMENT = environment(
     "brackets", "close an open bracket prefix", generate, check, ROUTES
 )

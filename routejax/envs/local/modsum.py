@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 
-from routejax.envs.problem import Environment, size, spaced, symbols
+from routejax.envs.local.form import environment, size
 from routejax.envs.route import Route, Step, Work
+from routejax.envs.symbols import spaced, symbols
 
 MODULUS = 7
 RESIDUES = "0123456"
@@ -146,4 +147,4 @@ ROUTES = {
     ),
 }
 
-ENVIRONMENT = Environment("modsum", "sum digits modulo 7", generate, check, ROUTES)
+ENVIRONMENT = environment("modsum", "sum digits modulo 7", generate, check, ROUTES)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 
-from routejax.envs.problem import Environment, size, spaced, symbols
+from routejax.envs.local.form import environment, size
 from routejax.envs.route import Route, Step, Work
+from routejax.envs.symbols import spaced, symbols
 
 LETTERS = "FGH"
 NUMBERS = [str(n) for n in range(100)]
@@ -128,6 +129,6 @@ ROUTES = {
     ),
 }
 
-ENVIRONMENT = Environment(
+ENVIRONMENT = environment(
     "count", "count how often a letter occurs", generate, check, ROUTES
 )
