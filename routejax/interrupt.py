@@ -57,6 +57,16 @@ def _handle(number: int, frame: object) -> None:
         raise Interrupted(_Signals.came)
 
 
+def came() -> str | None:
+    """The name of the signal that has come, if one has."""
+    return _Signals.came
+
+
+def ask(name: str) -> None:
+    """As if a signal of this name had come while signals are held."""
+    _Signals.came = _Signals.came or name
+
+
 @contextmanager
 def held() -> Iterator[Callable[[], bool]]:
     """Holds signals back; the given function says whether one came.

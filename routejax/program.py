@@ -77,6 +77,15 @@ def parse(argv: list[str]) -> list[str]:
         raise UserError(_mistake(argv, error)) from error
 
 
+def _parse_flags(argv: list[str]) -> list[str]:
+    try:
+        return flags.FLAGS(argv)
+    except flags.Error as error:
+        raise UserError(_in_words(error)) from error
+    except SystemExit as ended:  # as in `parse`
+        raise SystemExit(0) from ended
+
+
 def _mistake(argv: list[str], error: BaseException) -> str:
     """What is wrong with the command line, in one line."""
     below: BaseException | None = error
@@ -94,6 +103,10 @@ def _mistake(argv: list[str], error: BaseException) -> str:
     for name in overrides:
         if name.startswith("config.") and (unknown := _unknown(config, name)):
             return unknown
+    return _in_words(error)
+
+
+def _in_words(error: BaseException) -> str:
     said = str(error).splitlines()[0]
     whole = "invalid literal for int" in said
     return f"{said}; a whole number is wanted, such as 1000" if whole else said
@@ -168,12 +181,28 @@ def run_program(work: Work, default: str | None = None) -> int:
         quieten()
         config = plain(CONFIG.value)
         work(config, Path(WORKDIR.value or Path("runs") / config["name"]))
+
+    return _run(main, _with_default(sys.argv, default), parse)
+
+
+def run_command(main: Callable[[list[str]], None]) -> int:
+    """Exit status of an entry without a config; `main` gets what is no flag."""
+    return _run(main, sys.argv, _parse_flags)
+
+
+def _run(
+    main: Callable[[list[str]], None],
+    argv: list[str],
+    parser: Callable[[list[str]], list[str]],
+) -> int:
+    def flushed(given: list[str]) -> None:
+        main(given)
         sys.stdout.flush()
 
     with streams.kept():
         try:
             interrupt.install()
-            app.run(main, _with_default(sys.argv, default), flags_parser=parse)
+            app.run(flushed, argv, flags_parser=parser)
         except UserError as error:
             _say(f"routejax: {error}")
             return 2

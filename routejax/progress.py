@@ -7,8 +7,9 @@ every few seconds, and always one at its end. Nothing else prints during a stage
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 
 from rich.console import Console
 from rich.progress import (
@@ -21,25 +22,38 @@ from rich.progress import (
 )
 
 HEARTBEAT_S = 15.0
-_NARROW = 60  # columns of a terminal in which a bar would be nothing but dots
+_NARROW = 90  # columns of a terminal in which a bar would be nothing but dots
+_WIDE = 110  # columns that have room for the time so far
+_BESIDE = 42  # columns of the bar, counts, times and gaps
 
 
 class Stage:
     """What a stage calls as it goes; see `track`."""
 
-    def __init__(self, console: Console, name: str, total: int, unit: str, done: int):
+    def __init__(
+        self,
+        console: Console,
+        name: str,
+        total: int,
+        unit: str,
+        done: int,
+        counted: str = "",
+    ):
         self._console, self._name, self._unit = console, name, unit
         self._total, self._first, self.done = total, done, done
+        self._counted, self._count = counted, 0.0
         self._began = self._spoke = time.monotonic()
-        self._warm: tuple[float, int] | None = None  # when the first units were done
+        # When the first units were done, how many, and what they counted.
+        self._warm: tuple[float, int, float] | None = None
         self._bar: Progress | None = None
         if console.is_terminal and console.width >= _NARROW:
+            wide = console.width >= _WIDE
             self._bar = Progress(
                 TextColumn("{task.description}"),
-                BarColumn(bar_width=24),
+                BarColumn(bar_width=8),
                 MofNCompleteColumn(),
                 TextColumn("{task.fields[rate]}"),
-                TimeElapsedColumn(),
+                *([TimeElapsedColumn()] if wide else []),
                 TimeRemainingColumn(),
                 TextColumn("[dim]{task.fields[note]}"),
                 console=console,
@@ -49,13 +63,26 @@ class Stage:
             )
             self._bar.start()
 
-    def update(self, done: int, note: str = "") -> None:
-        """`done` units are finished; `note` is a short fact such as `loss 1.23`."""
+    def update(
+        self,
+        done: int,
+        note: str = "",
+        counts: Mapping[str, float] = MappingProxyType({}),
+    ) -> None:
+        """`done` units are finished; `note` is a short fact such as `loss 1.23`.
+
+        `counts` are of what has been done since the last call.
+        """
         self.done = done
+        self._count += counts.get(self._counted, 0)
         if self._warm is None and done > self._first:
-            self._warm = time.monotonic(), done
+            self._warm = time.monotonic(), done, self._count
         if self._bar:
-            self._bar.update(self._task, completed=done, rate=self._rate(), note=note)
+            rate = self._rate()
+            room = self._console.width - len(self._name) - len(rate) - _BESIDE
+            while len(note) > max(0, room):  # whole facts, rather than all in dots
+                note = note.rpartition("  ")[0]
+            self._bar.update(self._task, completed=done, rate=rate, note=note)
         elif time.monotonic() - self._spoke > HEARTBEAT_S:
             self._spoke = time.monotonic()
             self._console.print(self._line(note), highlight=False)
@@ -67,22 +94,27 @@ class Stage:
         else:
             self._console.print(self._line(end), highlight=False)
 
-    def _per_second(self) -> float:
-        """Units in a second; the first, which compiles, counts if there is no other."""
-        since, first = self._began, self._first
+    def _per_second(self) -> tuple[float, float]:
+        """Units in a second, and what is counted; the first units, which compile,
+        count if there are no others."""
+        since, first, count = self._began, self._first, 0.0
         if self._warm and self.done > self._warm[1]:
-            since, first = self._warm
-        return (self.done - first) / max(time.monotonic() - since, 1e-9)
+            since, first, count = self._warm
+        spent = max(time.monotonic() - since, 1e-9)
+        return (self.done - first) / spent, (self._count - count) / spent
 
     def _rate(self) -> str:
-        rate = self._per_second()
-        if 0 < rate < 1:
-            return f"{1 / rate:.1f} s/{self._unit.removesuffix('s')}"
-        return f"{rate:,.1f} {self._unit}/s"
+        """Time of a step, or units in a second; and what is counted, in a second."""
+        rate, counted = self._per_second()
+        said = f"{rate:,.1f} {self._unit}/s"
+        if rate > 0 and (rate < 1 or self._unit == "steps"):
+            said = f"{_brief(1 / rate)}/{self._unit.removesuffix('s')}"
+        name = self._counted.replace("_", " ")
+        return f"{said}  {counted:,.0f} {name}/s" if counted else said
 
     def _line(self, note: str) -> str:
         elapsed = time.monotonic() - self._began
-        rate = self._per_second()
+        rate, _ = self._per_second()
         known = rate > 0 and self.done - self._first > 1
         left = (self._total - self.done) / rate if known else float("inf")
         eta = f"ETA {left:.0f} s" if 0 < left < float("inf") else ""
@@ -90,15 +122,25 @@ class Stage:
         return f"{self._name}: " + "  ".join(p for p in [*parts, note] if p)
 
 
+def _brief(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{1000 * seconds:.0f} ms"
+
+
 @contextmanager
 def track(
-    console: Console, name: str, total: int, unit: str, done: int = 0
+    console: Console,
+    name: str,
+    total: int,
+    unit: str,
+    done: int = 0,
+    counted: str = "",
 ) -> Iterator[Stage]:
     """A stage of `total` units of which `done` are finished already.
 
-    `unit` is a plural: "steps".
+    `unit` is a plural: "steps". `counted` names one of the counts that `update` gets,
+    of which the line tells how many there are in a second: "sampled_tokens".
     """
-    stage = Stage(console, name, total, unit, done)
+    stage = Stage(console, name, total, unit, done, counted)
     try:
         yield stage
     except BaseException:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh
 from jaxtyping import Bool, Float, Int
 
+from routejax import processes
+from routejax.draw import FULL, Truncation
 from routejax.envs import Problem, Verdict, judge
 from routejax.errors import UserError
 from routejax.models import Params, Student
@@ -32,7 +35,29 @@ class Decoding:
     refill_at: int  # idle rows that let waiting requests in
     max_new_tokens: int
     prompt_tokens: int  # width of the padded prompts
-    temperature: float
+    temperature: float  # 0 takes the likeliest token
+    # Which tokens may be drawn; draw.Truncation
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+
+    @property
+    def truncation(self) -> Truncation:
+        return Truncation(self.top_k, self.top_p, self.min_p)
+
+    def require_trainable(self) -> None:
+        """Refuses samples that the trainer would take for those of another policy.
+
+        Raises:
+            UserError: tokens are left out, or there is no chance in the choice.
+        """
+        if self.truncation != FULL or not self.temperature > 0:
+            raise UserError(
+                "training needs top_k 0, top_p 1, min_p 0 and a temperature above 0, "
+                f"got {self.top_k}, {self.top_p}, {self.min_p} and {self.temperature}: "
+                "the trainer's log-probabilities are of all tokens, so samples of a "
+                "part of them would look off-policy; set these for evaluation only"
+            )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -47,6 +72,7 @@ class Rollout:
         lengths: sampled tokens, the stop included.
         truncated: reached the limit without a stop.
         steps: decoding steps the sampler took.
+        seconds: what sampling and judging took, by metric name.
     """
 
     problems: Sequence[Problem]
@@ -58,6 +84,13 @@ class Rollout:
     lengths: Int[np.ndarray, " N"]
     truncated: Bool[np.ndarray, " N"]
     steps: int
+    seconds: Mapping[str, float] = dataclasses.field(default_factory=dict)
+
+    @property
+    def solved(self) -> Bool[np.ndarray, "Q G"]:
+        """The outcome, whatever the rewards are made of: solved, and not cut off."""
+        found = np.array([v.solved for v in self.verdicts]) & ~self.truncated
+        return found.reshape(self.rewards.shape)
 
 
 def rollout(
@@ -77,16 +110,17 @@ def rollout(
     The randomness of a sample is a function of (seed, step, problem id, its index).
 
     Raises:
-        UserError: a prompt is longer than `decoding.prompt_tokens`, or a temperature
-            is not above zero.
+        UserError: a prompt is longer than `decoding.prompt_tokens`, a temperature is
+            below zero, or a truncation outside its range.
     """
-    if not decoding.temperature > 0:
+    if not 0 <= decoding.temperature < float("inf"):
         raise UserError(
-            f"temperature must be above 0, got {decoding.temperature}; "
-            "1e-4 takes the likeliest token"
+            f"temperature must be at least 0, got {decoding.temperature}; "
+            "0 takes the likeliest token"
         )
     prompts = [tokenizer.prompt(problem.prompt) for problem in problems]
     queue = _queue(problems, prompts, samples, seed, step, decoding.prompt_tokens)
+    began = time.monotonic()
     out = sample_over(
         mesh,
         student,
@@ -97,12 +131,14 @@ def rollout(
         stop_ids=tokenizer.stops,
         temperature=decoding.temperature,
         refill_at=decoding.refill_at,
+        truncation=decoding.truncation,
     )
     tokens, lengths = np.asarray(out.tokens), np.asarray(out.lengths)
+    sampled = time.monotonic()
     ids = [tokens[n, : lengths[n]].tolist() for n in range(len(lengths))]
     texts = [tokenizer.decode(row) for row in ids]
     ended = np.array([bool(row) and row[-1] in tokenizer.stops for row in ids])
-    verdicts = [judge(problems[n // samples], text) for n, text in enumerate(texts)]
+    verdicts = _judged(problems, texts, samples)
     # A response that was cut off has not been given, whatever it says so far.
     solved = np.array([v.solved for v in verdicts]) & ended
     return Rollout(
@@ -115,7 +151,20 @@ def rollout(
         lengths=lengths,
         truncated=~ended,
         steps=int(out.steps),
+        seconds={"sample_s": sampled - began, "judge_s": time.monotonic() - sampled},
     )
+
+
+def _judged(
+    problems: Sequence[Problem], texts: Sequence[str], samples: int
+) -> list[Verdict]:
+    """The verdict of every sample; each process judges those of its own problems."""
+
+    def of_one(q: int) -> list[Verdict]:
+        own = texts[q * samples : (q + 1) * samples]
+        return [judge(problems[q], text) for text in own]
+
+    return [v for own in processes.divided(range(len(problems)), of_one) for v in own]
 
 
 def _queue(

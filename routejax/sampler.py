@@ -9,13 +9,15 @@ update; a mask of each row's own age says which columns are its own.
 A request's randomness is its own key folded with the token's number, so a sample does
 not depend on which requests it was batched with.
 
-Left out: top-p and top-k. Training needs the full distribution, or the trainer's
-log-probabilities are not the sampler's.
+Log-probabilities are those of the full distribution at the temperature, so where `draw`
+leaves ids out they are not of the distribution that was drawn from: training, whose
+log-probabilities must be the sampler's, draws from all ids.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -23,6 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Integer, UInt32
 
+from routejax.draw import FULL, Truncation, draw, require_possible
 from routejax.errors import UserError
 from routejax.models import Pairs, Params, Past, Places, Student
 
@@ -51,12 +54,12 @@ class Queue(NamedTuple):
 
 
 class _Prefill(NamedTuple):
-    cache: Pairs  # [Q J P C] per layer
+    cache: Pairs  # of P slots for each of the Q prompts
     logits: Float[Array, "Q V"]  # after each prompt's last token
 
 
 class _Loop(NamedTuple):
-    cache: Pairs  # [slots J P+R C] per layer
+    cache: Pairs  # of P + R slots for each row
     logits: Float[Array, "slots V"]
     request: Int[Array, " slots"]  # N where the slot is idle
     age: Int[Array, " slots"]  # tokens its request has so far
@@ -82,9 +85,10 @@ def _keys(seed, step, prompts, samples):
     return jax.random.key_data(fold(prompts, samples))
 
 
-@functools.partial(
-    jax.jit, static_argnames=("student", "slots", "max_new", "stop_ids", "refill_at")
-)
+STATIC = ("student", "slots", "max_new", "stop_ids", "refill_at", "truncation")
+
+
+@functools.partial(jax.jit, static_argnames=STATIC)
 def sample(
     student: Student,
     params: Params,
@@ -95,18 +99,22 @@ def sample(
     stop_ids: tuple[int, ...],
     temperature: Float[Array, ""] | float,
     refill_at: int,
+    truncation: Truncation = FULL,
 ) -> Samples:
     """Responses of at most `max_new` tokens to all requests of the queue.
 
     Args:
         slots: rows decoded together.
         stop_ids: any of these ends a response, and is part of it.
-        temperature: > 0; divides the logits.
+        temperature: divides the logits; 0 takes the likeliest id.
         refill_at: idle slots that trigger taking in new requests.
+        truncation: ids that may be drawn.
 
     Raises:
-        UserError: a size below one; with `refill_at` 0 no token would ever be drawn.
+        UserError: a size below one (with `refill_at` 0 no token would ever be drawn),
+            or a truncation outside its range.
     """
+    require_possible(truncation)
     if min(slots, max_new, refill_at) < 1:
         raise UserError(
             "slots, max_new and refill_at must be at least 1, "
@@ -116,6 +124,11 @@ def sample(
     ready = _prefill(student, params, queue)
     state = _start(student, queue, slots, max_new)
     total = queue.owner.shape[0]
+
+    def choose(logits: Array, keys: Array, ages: Array):
+        return draw(logits, keys, ages, temperature, truncation)
+
+    step = functools.partial(_decode, student, params, queue, stop_ids, choose)
 
     def working(s: _Loop):
         return jnp.any(s.request < total)
@@ -128,7 +141,6 @@ def sample(
             due = (s.waiting < total) & (idle >= refill_at)
             return working(s) & ~due
 
-        step = functools.partial(_decode, student, params, queue, stop_ids, temperature)
         return jax.lax.while_loop(go_on, step, s)
 
     def unfinished(s: _Loop):
@@ -172,16 +184,17 @@ def _start(student: Student, queue: Queue, slots: int, max_new: int) -> _Loop:
 
 def _refill(s: _Loop, queue: Queue, ready: _Prefill) -> _Loop:
     """Idle slots take the next waiting requests, in slot order."""
-    total, width = queue.owner.shape[0], queue.prompts.shape[1]
+    total = queue.owner.shape[0]
     idle = s.request == total
     candidate = s.waiting + jnp.cumsum(idle) - 1
     taken = idle & (candidate < total)
     owner = queue.owner[jnp.where(taken, candidate, 0)]
 
-    def load(mine: Float[Array, "*L slots J S C"], prompts: Float[Array, "*L Q J P C"]):
+    def load(mine: Float[Array, "*mine"], prompts: Float[Array, "*prompts"]):
         new = jnp.take(prompts, owner, axis=-4)
-        new = jnp.where(taken[:, None, None, None], new, mine[..., :width, :])
-        return mine.at[..., :width, :].set(new)
+        columns = tuple(map(slice, new.shape))  # of the prompt, whichever axis has them
+        new = jnp.where(taken[:, None, None, None], new, mine[columns])
+        return mine.at[columns].set(new)
 
     return s._replace(
         cache=jax.tree.map(load, s.cache, ready.cache),
@@ -197,7 +210,7 @@ def _decode(
     params: Params,
     queue: Queue,
     stop_ids: tuple[int, ...],
-    temperature: Float[Array, ""] | float,
+    choose: Callable[..., tuple[Array, Array]],
     s: _Loop,
 ) -> _Loop:
     """One token for every busy slot."""
@@ -205,7 +218,7 @@ def _decode(
     width = queue.prompts.shape[1]
     busy = s.request < total
     request = jnp.minimum(s.request, total - 1)
-    token, logp = _draw(s.logits / temperature, queue.keys[request], s.age)
+    token, logp = choose(s.logits, queue.keys[request], s.age)
 
     ended = busy & (jnp.isin(token, jnp.array(stop_ids)) | (s.age + 1 == max_new))
     out = Samples(
@@ -252,21 +265,3 @@ def _decode(
         step=s.step + 1,
         out=out,
     )
-
-
-def _draw(
-    logits: Float[Array, "slots V"],
-    keys: UInt32[Array, "slots 2"],
-    age: Int[Array, " slots"],
-) -> tuple[Int[Array, " slots"], Float[Array, " slots"]]:
-    """One id per row by inverting its cumulative distribution, and its log-probability.
-
-    One uniform number a row; the key is folded with the number of the token.
-    """
-    logp = jax.nn.log_softmax(logits)
-    total = jnp.cumsum(jnp.exp(logp), -1)
-    fold = jax.vmap(lambda k, a: jax.random.fold_in(jax.random.wrap_key_data(k), a))
-    uniform = jax.vmap(jax.random.uniform)(fold(keys, age))
-    token = jnp.sum(total <= (uniform * total[:, -1])[:, None], -1)
-    token = jnp.minimum(token, logits.shape[-1] - 1).astype(jnp.int32)
-    return token, jnp.take_along_axis(logp, token[:, None], -1)[:, 0]

@@ -20,7 +20,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from routejax.mesh import BATCH, batch_parts
 from routejax.models import Params, Student
 from routejax.models.decoder import cast
-from routejax.sampler import Queue, Samples, sample
+from routejax.sampler import STATIC, Queue, Samples, sample
 
 
 class Divided(NamedTuple):
@@ -93,10 +93,7 @@ def divide(queue: Queue, parts: int) -> Divided:
     return Divided(Queue(**arrays), total)
 
 
-@functools.partial(
-    jax.jit,
-    static_argnames=("mesh", "student", "slots", "max_new", "stop_ids", "refill_at"),
-)
+@functools.partial(jax.jit, static_argnames=("mesh", *STATIC))
 def sampled(
     mesh: Mesh,
     student: Student,

@@ -8,7 +8,7 @@ are float32 masters, because at learning rates near 1e-6 bfloat16 weights lose u
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -20,6 +20,8 @@ from jaxtyping import Array, Float, Int
 from routejax.errors import UserError
 from routejax.models import Params
 
+_MANY = 1_000_003  # odd, so no place of a leaf loses a bit
+
 Optimiser = optax.GradientTransformation
 Loss = Callable[[Params, Any], tuple[Float[Array, ""], dict[str, Array]]]
 Place = Callable[[Any], Any]  # holds the leaves of a tree to their devices, inside jit
@@ -30,7 +32,7 @@ class TrainState(NamedTuple):
 
     params: Params
     optimiser: optax.OptState
-    step: Int[Array, ""]  # finished steps
+    step: Int[Array, ""]  # finished updates
 
 
 @functools.cache
@@ -219,6 +221,35 @@ def _merged(metrics: dict[str, Array]) -> dict[str, Array]:
         return jnp.sum(values * weight) / total
 
     return {name: merge(name, values) for name, values in metrics.items()}
+
+
+def mean_metrics(updates: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Of several updates as one: each name's mean over the updates that have it."""
+    names = dict.fromkeys(name for metrics in updates for name in metrics)
+    values = {n: [float(m[n]) for m in updates if n in m] for n in names}
+    return {name: sum(own) / len(own) for name, own in values.items()}
+
+
+def checksum(params: Params | TrainState) -> tuple[int, ...]:
+    """One number a leaf, of all its bits and their places, wherever it lies.
+
+    Worked out on the devices in integers, so equal parameters give equal numbers
+    however they are spread; a leaf with one changed value gives another.
+    """
+    return tuple(int(x) for x in jax.device_get(_checksums(params)))
+
+
+@jax.jit
+def _checksums(params: Params | TrainState) -> list[Array]:
+    def one(leaf: Array) -> Array:
+        bits = jax.lax.bitcast_convert_type(leaf, f"uint{8 * leaf.dtype.itemsize}")
+        factor = jnp.ones(leaf.shape, jnp.uint32)
+        for axis in range(leaf.ndim):
+            place = jax.lax.broadcasted_iota(jnp.uint32, leaf.shape, axis)
+            factor = factor * jnp.uint32(_MANY) + place * 2
+        return jnp.sum(bits.astype(jnp.uint32) * factor, dtype=jnp.uint32)
+
+    return [one(leaf) for leaf in jax.tree.leaves(params)]
 
 
 def require_sane(

@@ -30,6 +30,8 @@ _MARK = "stage.json"  # written last: what a finished stage left behind
 _INPUTS = "inputs.json"  # written first
 _SECONDS = "seconds.json"  # times differ between runs, so they are no output
 _PASSING = ("checkpoints", "parts")  # folders that only an unfinished stage has
+# To be looked at, or thrown away; and checkpoints that were to be kept.
+_ASIDE = ("rollouts", "tensorboard", "wandb", "kept")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -191,11 +193,23 @@ def stage(
 
     `work` gets the folder and writes its outputs there; checkpoints go in a folder
     named `checkpoints` and parts of outputs in one named `parts`, which are not outputs
-    and are removed at the end. Why something finished is made anew goes to `say`.
+    and are removed at the end. Nor are samples and files of logging, which may be
+    deleted at any time. Why something finished is made anew goes to `say`.
 
     Raises:
         UserError: the disk is full. What was finished before stays and is found again.
     """
+    finished = begin(folder, inputs, say)
+    if finished is not None:
+        return finished
+    timed(folder, work)
+    return finish(folder)
+
+
+def begin(
+    folder: Path, inputs: Mapping[str, Any], say: Callable[[str], None]
+) -> dict[str, str] | None:
+    """The outputs of a finished stage; else None, and its folder is ready for work."""
     mark, known = folder / _MARK, folder / _INPUTS
     wanted = as_json(inputs)
     if known.exists():
@@ -211,11 +225,20 @@ def stage(
         _remove(folder)
         write_json(known, wanted)
     _sweep(folder, ())
-    _timed(folder, work)
+    return None
+
+
+def finish(folder: Path) -> dict[str, str]:
+    """Marks the stage as finished with the files it has; their hashes."""
     outputs = _outputs(folder)
-    write_json(mark, {"outputs": outputs})
+    write_json(folder / _MARK, {"outputs": outputs})
     _sweep(folder, _PASSING)
     return outputs
+
+
+def inputs_of(folder: Path) -> dict[str, Any]:
+    """What a stage that was begun is made of."""
+    return read_json(folder / _INPUTS)
 
 
 def seconds(folder: Path) -> float:
@@ -239,7 +262,8 @@ def _differ(old: Mapping[str, Any], new: Mapping[str, Any], key: str) -> bool:
     return key not in old or key not in new or old[key] != new[key]
 
 
-def _timed(folder: Path, work: Callable[[Path], None]) -> None:
+def timed(folder: Path, work: Callable[[Path], None]) -> None:
+    """Does the work and adds its time to that of the stage."""
     began = time.monotonic()
     try:
         work(folder)
@@ -262,7 +286,13 @@ def _outputs(folder: Path) -> dict[str, str]:
 
 def _is_passing(name: Path) -> bool:
     first = name.parts[0]
-    return first.startswith(".") or first in (*_PASSING, _MARK, _INPUTS, _SECONDS)
+    return first.startswith(".") or first in (
+        *_PASSING,
+        *_ASIDE,
+        _MARK,
+        _INPUTS,
+        _SECONDS,
+    )
 
 
 def _hash(path: Path) -> str | None:

@@ -1,7 +1,7 @@
 """GRPO by hand: small inputs and what the objective makes of them, to ten digits.
 
 Typed numbers are of float64 arithmetic outside this package. Where libraries differ the
-answer is given per setting. `recorded` adds the cases of a larger file, if it is there.
+answer is given per setting. `recorded` has the cases of a longer file, if it is there.
 """
 
 import dataclasses
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from routejax.grpo import PRESETS, Preset
 
@@ -221,10 +222,28 @@ MASKS: list[tuple[list[int], int, list[int]]] = [
 ]
 
 
-def recorded(topic: str) -> list[dict[str, Any]]:
-    """Cases of one topic from the file of recorded cases; none where it is absent."""
+# The sampler's own log-probabilities of the group, and min(exp(old − sampler), 2).
+SAMPLER = [[-1.05, -0.95, -0.5, -2.4, -0.7], [-1.1, -0.75, -2.3], [-6.0], [-0.5, -1.0]]
+SAMPLER_WEIGHTS = [
+    [1.0512711, 0.95122942, 1.0, 0.90483742, 1.0],
+    [1.0, 0.95122942, 1.1051709],
+    [2.0],
+    [1.0, 0.90483742],
+]
+SAMPLER_LOSS = 1.726594246  # the loss of the group where they weigh the policy term
+
+
+def recorded(topic: str | None = None) -> list[dict[str, Any]]:
+    """Cases of one topic, or all, from a longer file; none where it is absent."""
     path = Path(__file__).parents[2] / "shared" / "data" / "cases" / "grpo.json"
     if not path.exists():
         return []
     cases = json.loads(path.read_text())["cases"]
-    return [case for case in cases if case["topic"] == topic]
+    return [case for case in cases if topic in (None, case["topic"])]
+
+
+def parameters(topic: str) -> list[Any]:
+    """The recorded cases for `parametrize`; one that is skipped where there is none."""
+    found = [pytest.param(case, id=case["id"]) for case in recorded(topic)]
+    absent = pytest.mark.skip(reason="the longer file of cases is absent")
+    return found or [pytest.param(None, marks=absent)]

@@ -70,7 +70,7 @@ MISTAKES = {
     "field of a value": (["--config.grpo.samples.x=1"], "'x' is asked of a value, 4"),
     "unknown variant": (
         ["--config=configs/rlve.py:nope"],
-        "no variant 'nope'; there are local, smoke, qwen3_1b7, qwen3_4b_50k, qwen3_4b_",
+        "no variant 'nope'; there are local, smoke, pretrained, qwen3_1b7, qwen3_4b_",
     ),
     "no config file": (["--config=configs/no.py"], "no config file 'configs/no.py'"),
     "no file, a field": (
@@ -147,7 +147,7 @@ MISTAKES = {
     "group of one": (["--config.grpo.samples=1"], "samples must be .*least 2, got 1"),
     "no steps": (["--config.grpo.steps=0"], "config.grpo.steps must be .*1, got 0"),
     "no epochs": (["--config.sft.epochs=0"], "config.sft.epochs must be .*1, got 0"),
-    "cold": (["--config.evaluation.temperature=0"], "temperature .*above 0, got 0.0"),
+    "cold": (["--config.grpo.temperature=0"], "temperature .*above 0, got 0.0"),
     "not a number": (
         ["--config.grpo.temperature=nan"],
         "finite number above 0, got nan",

@@ -3,13 +3,16 @@
 import importlib
 import importlib.util
 import inspect
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from routejax.errors import UserError
-from routejax.stages.checks import RULES, flat, require_valid
+from routejax.models import SIZES
+from routejax.models.weights.published import write_config
+from routejax.stages.checks import RULES, cautions, flat, require_valid
 
 CONFIGS = Path(__file__).parent.parent / "configs"
 
@@ -89,9 +92,85 @@ def test_what_differs_between_the_students_of_table_7(variant, rlve):
 @pytest.mark.parametrize("variant", STUDENTS)
 def test_the_papers_recipes_say_what_they_need(variant, rlve):
     with pytest.raises(
-        UserError, match=r"needs the weights of .* TPU or GPU mesh; `con"
+        UserError,
+        match=r"needs the weights of .* TPU or GPU mesh \(.* not the paper's of 64\); "
+        r"with both, add --config.student.weights=DIR --config.needs= to",
     ):
         require_valid(rlve.get_config(variant).to_dict())
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """Folders of config.json alone, by size: all that is read before any work."""
+    made = {}
+    for name in STUDENTS.values():
+        size = name[3].lower().removesuffix("-base")
+        folder = tmp_path_factory.mktemp("published")
+        found = SIZES[size]
+        raw = write_config(found.family, found.config, "bfloat16")
+        (folder / "config.json").write_text(json.dumps(raw))
+        made[size] = folder
+    return made
+
+
+@pytest.mark.parametrize("variant", STUDENTS)
+def test_the_papers_recipes_are_valid_once_both_are_there(variant, rlve, published):
+    """As the message says: weights named, `needs` taken away, nothing else."""
+    config = rlve.get_config(variant)
+    config.needs = ""
+    config.student.weights = str(published[config.student.size])
+    require_valid(config.to_dict())
+    cells = len(config.envs.sft) * 5 * config.pool.prompts_per_cell
+    assert cells * config.pool.traces_per_prompt >= 5 * config.selection.n
+
+
+def test_the_weights_are_looked_at_before_the_size_of_the_pool(rlve):
+    """And a pool that is too small names the setting that makes it larger."""
+    config = rlve.get_config("qwen3_1b7")
+    config.needs, config.pool.prompts_per_cell = "", 80
+    config.student.weights = "Qwen/Qwen3-1.7B-Base"
+    with pytest.raises(
+        UserError,
+        match=r"there is no Qwen/Qwen3-1.7B-Base. Hub ids are not downloaded; fetch it "
+        r"with `hf download Qwen/Qwen3-1.7B-Base --local-dir DIR`",
+    ):
+        require_valid(config.to_dict())
+    config.student.weights = None
+    with pytest.raises(
+        UserError,  # 6 environments x 5 difficulties x 80 prompts x 10 traces
+        match=r"selection.n must be at most 24000 .* raise pool.prompts_per_cell well "
+        r"above 167, .* got 50000",
+    ):
+        require_valid(config.to_dict())
+
+
+RATES = {
+    "fresh, whatever the rate": (None, "muon", 0.02, 0),
+    "muon": ("DIR", "muon", 1e-5, 1),
+    "a thousandth is not over it": ("DIR", "adamw", 1e-3, 0),
+    "over it": ("DIR", "adamw", 1.1e-3, 1),
+}
+
+
+@pytest.mark.parametrize("case", RATES)
+def test_a_rate_from_scratch_on_published_weights_is_one_line(case, rlve):
+    weights, name, rate, lines = RATES[case]
+    config = rlve.get_config("local")
+    config.student.weights = weights
+    config.sft.optimiser.name, config.sft.optimiser.learning_rate = name, rate
+    said = list(cautions(config.to_dict()))
+    assert len(said) == lines
+    assert all(f"sft.optimiser is {name} at {rate:g}" in line for line in said)
+
+
+def test_the_recipe_for_any_small_checkpoint_fits_and_tunes(rlve, published):
+    config = rlve.get_config("pretrained")
+    with pytest.raises(UserError, match=r"folder with --config.student.weights=DIR"):
+        require_valid(config.to_dict())
+    for folder in published.values():
+        config.student.weights = str(folder)
+        require_valid(config.to_dict())
+        assert list(cautions(config.to_dict())) == []
 
 
 @pytest.mark.parametrize("variant", ["local", "smoke"])
@@ -108,7 +187,7 @@ def test_local_is_the_default_and_the_base(rlve):
 
 
 def test_an_unknown_variant_lists_those_there_are(rlve):
-    known = ", ".join(["local", "smoke", *STUDENTS])
+    known = ", ".join(["local", "smoke", "pretrained", *STUDENTS])
     with pytest.raises(UserError, match=f"no variant 'tiny'; there are {known}"):
         rlve.get_config("tiny")
 

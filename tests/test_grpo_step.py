@@ -45,8 +45,8 @@ def step(student, params, examples):
         scoring.score(student, weights, batch.rows, TEMPERATURE).logps
         for weights in (other, params)
     )
-    batch = batch._replace(ref_logps=ref, old_logps=old)
-    loss = grpo.loss(student, PAPER, beta=BETA, temperature=TEMPERATURE, on_policy=True)
+    batch = batch._replace(ref_logps=ref, sampler_logps=old)
+    loss = grpo.loss(student, PAPER, beta=BETA, temperature=TEMPERATURE)
     rule = optax.sgd(1.0)
     state, metrics = update.train_step(loss, rule, update.start(params, rule), batch)
     slope = jax.tree.map(
@@ -107,6 +107,8 @@ def test_recorded_numbers(step):
             "entropy": 2.567837,
             "clip_share": 0.0,
             "logp_gap": 0.0,
+            "logp_gap_mean": 0.0,
+            "sampler_kl": 0.0,
             "trained_tokens": 15,
         },
         rel=1e-4,

@@ -9,19 +9,21 @@ PACKAGE = Path(__file__).parent.parent / "routejax"
 
 LAYERS = [
     {"errors"},
-    {"traces", "spans", "progress", "interrupt", "moments", "streams"},
+    {"traces", "spans", "progress", "interrupt", "moments", "streams", "scalars"},
     {"pools", "fingerprints", "selection", "models", "envs", "metrics"}
-    | {"tokenizer", "packing"},
+    | {"tokenizer", "packing", "draw", "chat_template", "processes"},
     {"update", "scoring", "sampler", "workdir", "checkpoints", "mesh", "chat"},
     {"spread"},
     {"rollout", "sft", "grpo", "loop", "report", "features"},
     {"stages"},
     {"program"},
-    {"train", "fingerprint", "select", "plan"},
+    {"train", "fingerprint", "select", "plan", "rollouts"},
 ]
 
 # Which rooms may import a third-party library; a library not listed is free to all.
 _ARRAYS = {"selection", "models", "update", "scoring", "sampler", "checkpoints"} | {
+    "draw",
+    "processes",
     "mesh",
     "spread",
     "plan",
@@ -35,11 +37,15 @@ DOORS = {
     "sklearn": {"selection"},
     "sentencepiece": {"tokenizer"},
     "tokenizers": {"tokenizer"},
-    "jinja2": {"chat"},
-    "absl": {"program", "fingerprint", "select", "plan"},
+    "jinja2": {"chat_template"},
+    "absl": {"program", "train", "fingerprint", "select", "plan", "rollouts"},
     "ml_collections": {"program"},
     "numba": {"pools", "fingerprints", "selection"},
     "apache_beam": {"features"},
+    "math_verify": {"envs"},
+    "sympy": {"envs"},
+    "tensorboardX": {"scalars"},
+    "wandb": {"scalars"},
 }
 
 FILES = sorted(p for p in PACKAGE.rglob("*.py") if p != PACKAGE / "__init__.py")

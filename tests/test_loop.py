@@ -38,15 +38,15 @@ def distance(params, batch):
 class Counting:
     """Batches 1, 2, 3 … times two, with a state; `on` is called with each number."""
 
-    def __init__(self, on=lambda number: None):
-        self.number, self.on = 0, on
+    def __init__(self, on=lambda number: None, updates=1):
+        self.number, self.on, self.updates = 0, on, updates
 
     def next(self, params, step):
         assert step == self.number
         self.number += 1
         self.on(self.number)
         batch = jnp.full(2, 2.0 * self.number)
-        return batch, {"seen": float(params["w"][0])}
+        return [batch] * self.updates, {"seen": float(params["w"][0])}
 
     def state(self):
         return {"number": self.number}
@@ -59,6 +59,7 @@ def train_in(folder, source=None, *, every_s=0.0, optimiser=OPTIMISER, **setting
     """Trains in `folder`, going on from what is there."""
     rule = update.optimiser(steps=STEPS, **optimiser)
     console = Console(file=io.StringIO())
+    folder.mkdir(exist_ok=True)
     with (
         checkpoints.opened(folder / "c", keep=2, every_s=every_s) as saved,
         progress.track(console, "t", STEPS, "steps", saved.latest()) as shown,
@@ -104,15 +105,28 @@ def test_a_line_per_step_with_facts_metrics_and_times(train, tmp_path):
     assert [row["step"] for row in rows] == [1, 2, 3, 4, 5]
     for row in rows:
         assert set(row) == {
-            *("step", "seen", "gap", "loss", "grad_norm", "batch_s", "step_s"),
+            *("step", "seen", "gap", "loss", "grad_norm"),
+            *("batch_s", "update_s", "step_s"),
         }
-        assert 0 <= row["batch_s"] <= row["step_s"]
+        assert 0 <= row["batch_s"] <= row["batch_s"] + row["update_s"] <= row["step_s"]
     # w = (0, 0), batch (2, 2): loss 8, gradient (-4, -4), and the loss is before the
     # step; "seen" is under the parameters that the batch was made with.
     assert rows[0]["loss"] == 8
     assert rows[0]["grad_norm"] == pytest.approx(32**0.5)
     assert rows[0]["seen"] == 0
     assert rows[1]["seen"] > 0
+
+
+def test_every_step_is_told_once_its_line_is_there(train, tmp_path):
+    told = []
+
+    def tell(step, row):
+        assert log_of(tmp_path)[-1]["step"] == step
+        told.append({"step": step, **row})
+
+    train(tell=tell)
+    lines = (tmp_path / "log.jsonl").read_text().splitlines()
+    assert told == [json.loads(line) for line in lines]
 
 
 @pytest.mark.parametrize("stop", range(1, STEPS + 1))
@@ -169,8 +183,8 @@ def test_a_log_shorter_than_the_checkpoint_is_refused(train, tmp_path):
 def test_what_is_not_finite_stops_before_it_is_saved(bad, train, whole, tmp_path):
     class Poisoned(Counting):
         def next(self, params, step):
-            batch, facts = super().next(params, step)
-            return (batch * bad if step == 3 else batch), facts
+            (batch,), facts = super().next(params, step)
+            return [batch * bad if step == 3 else batch], facts
 
     with pytest.raises(UserError, match="at step 4: the run stops before it is saved"):
         train(Poisoned())
@@ -206,6 +220,50 @@ def test_a_signal_waits_for_the_step_and_its_checkpoint(
     assert [int(p.name) for p in (tmp_path / "c").iterdir()] == [stop]
     assert len(log_of(tmp_path)) == stop
     assert_same(train(), whole, tmp_path)
+
+
+# Several updates a step ---------------------------------------------------------------
+
+
+def test_several_updates_are_one_step_and_their_metrics_a_mean(train, tmp_path):
+    """Three updates towards the same point, as three steps of one update are."""
+    rule = update.optimiser(steps=STEPS, **OPTIMISER)
+    state, losses = update.start({"w": jnp.zeros(2)}, rule), []
+    for _ in range(3):
+        state, metrics = update.train_step(distance, rule, state, jnp.full(2, 2.0))
+        losses.append(float(metrics["loss"]))
+    train(Counting(updates=3))
+    rows = log_of(tmp_path)
+    assert [row["step"] for row in rows] == [1, 2, 3, 4, 5]
+    assert rows[0]["loss"] == pytest.approx(sum(losses) / 3)
+    assert losses[0] == 8 > losses[1] > losses[2]
+    assert rows[1]["seen"] == float(state.params["w"][0])
+
+
+@pytest.mark.parametrize("stop", range(1, STEPS + 1))
+def test_several_updates_resume_as_if_nothing_had_stopped_them(stop, train, tmp_path):
+    whole = train_in(tmp_path / "whole", Counting(updates=2), every_s=1e9)
+    with pytest.raises(ConnectionError):
+        train(Counting(lambda n: raise_at(n, stop), updates=2))
+    found = train(Counting(updates=2))
+    assert_same(found, (whole, log_of(tmp_path / "whole")), tmp_path)
+
+
+def test_no_checkpoint_falls_between_the_updates_of_a_step(train, tmp_path):
+    """The second update of step 3 fails: two steps are kept, and four updates."""
+
+    class Poisoned(Counting):
+        def next(self, params, step):
+            batches, facts = super().next(params, step)
+            return ([batches[0], batches[1] * jnp.nan] if step == 2 else batches), facts
+
+    with pytest.raises(UserError, match="at step 3: the run stops before it is saved"):
+        train(Poisoned(updates=2))
+    assert {p.name for p in (tmp_path / "c").iterdir()} == {"1", "2"}
+    assert len(log_of(tmp_path)) == 2
+    seen = []
+    train(Counting(seen.append, updates=2))
+    assert seen == [3, 4, 5]
 
 
 def test_every_step_runs_the_same_program(train, caplog):

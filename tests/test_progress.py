@@ -40,10 +40,10 @@ def test_a_log_gets_a_line_every_few_seconds_and_one_at_the_end(clock):
             stage.update(done, f"loss {done}")
     assert progress.HEARTBEAT_S == 15.0
     assert lines(out) == [
-        "sft: 31/100  2.0 steps/s  16 s  ETA 34 s  loss 31",
-        "sft: 62/100  2.0 steps/s  31 s  ETA 19 s  loss 62",
-        "sft: 93/100  2.0 steps/s  46 s  ETA 4 s  loss 93",
-        "sft: 100/100  2.0 steps/s  50 s  done",
+        "sft: 31/100  500 ms/step  16 s  ETA 34 s  loss 31",
+        "sft: 62/100  500 ms/step  31 s  ETA 19 s  loss 62",
+        "sft: 93/100  500 ms/step  46 s  ETA 4 s  loss 93",
+        "sft: 100/100  500 ms/step  50 s  done",
     ]
 
 
@@ -82,6 +82,25 @@ def test_a_first_unit_that_compiles_foretells_nothing(clock):
     ]
 
 
+def test_counts_are_told_by_the_second_from_the_second_step_on(clock):
+    out = console()
+    counted = "sampled_tokens"
+    with progress.track(out, "grpo", 9, "steps", counted=counted) as stage:
+        clock[0] += 60  # compiles
+        stage.update(1, "", {counted: 3000, "tokens": 1})
+        clock[0] += 10
+        stage.update(2, "", {counted: 3000})
+        clock[0] += 10
+        stage.update(3, "", {counted: 1000})
+        clock[0] += 10
+        stage.update(4)
+    assert lines(out) == [
+        "grpo: 1/9  60.0 s/step  50 sampled tokens/s  60 s",
+        "grpo: 3/9  10.0 s/step  200 sampled tokens/s  80 s  ETA 60 s",
+        "grpo: 4/9  10.0 s/step  133 sampled tokens/s  90 s  ETA 50 s  done",
+    ]
+
+
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
 def test_what_stops_is_not_called_done(error, clock):
     out = console()
@@ -97,6 +116,6 @@ def test_a_terminal_shows_one_bar_with_rate_time_and_note():
     text = out.file.getvalue()
     assert "sft" in text
     assert "4/4" in text
-    assert "steps/s" in text
+    assert "/step" in text
     assert "loss 0.5" in text
     assert "done" not in text

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from routejax import rollout, tokenizer
+from routejax.draw import FULL
 from routejax.envs import make_problem, write_trace
 from routejax.errors import UserError
 from routejax.rollout import Decoding
@@ -127,7 +128,25 @@ def test_a_prompt_that_is_too_long_is_named(play):
         play([[EOS]] * 3, prompt_tokens=2)
 
 
-@pytest.mark.parametrize("temperature", [0.0, -1.0, float("nan")])
-def test_a_temperature_that_divides_by_nothing_is_refused(play, temperature):
-    with pytest.raises(UserError, match="temperature must be above 0"):
+@pytest.mark.parametrize("temperature", [-1.0, float("nan"), float("inf")])
+def test_a_temperature_that_means_nothing_is_refused(play, temperature):
+    with pytest.raises(UserError, match="temperature must be at least 0"):
         play([[EOS]] * 3, temperature=temperature)
+
+
+def test_the_sampler_is_told_which_tokens_may_be_drawn(play):
+    _, asked = play([[EOS]] * 3, temperature=0.0, top_k=5, top_p=0.9, min_p=0.1)
+    assert asked["truncation"] == (5, 0.9, 0.1)
+    assert asked["temperature"] == 0
+    _, asked = play([[EOS]] * 3)
+    assert asked["truncation"] == FULL
+
+
+@pytest.mark.parametrize(
+    "change", [{"top_k": 5}, {"top_p": 0.99}, {"min_p": 0.01}, {"temperature": 0.0}]
+)
+def test_training_refuses_samples_that_are_not_of_the_policy(change):
+    """Of a part of the tokens, or without chance; evaluation may have them."""
+    DECODING.require_trainable()
+    with pytest.raises(UserError, match="training needs top_k 0, top_p 1, min_p 0"):
+        dataclasses.replace(DECODING, **change).require_trainable()

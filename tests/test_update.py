@@ -226,3 +226,44 @@ def test_muon_takes_the_layers_of_a_stack_one_by_one():
         np.testing.assert_allclose(found["kernel"][layer], wanted["kernel"], atol=1e-5)
     moved = found["scale"] - 1
     np.testing.assert_allclose(moved, -0.1 * np.sign(slopes[:, 0]), rtol=1e-4)
+
+
+def test_metrics_of_updates_are_means_over_those_that_have_them():
+    found = update.mean_metrics(
+        [{"loss": np.float32(1), "gap": np.float32(0.5)}, {"loss": np.float32(4)}]
+    )
+    assert found == {"loss": 2.5, "gap": 0.5}
+    one = {"loss": np.float32(0.1)}
+    assert update.mean_metrics([one]) == {"loss": float(one["loss"])}
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16])
+def test_a_checksum_sees_one_bit_and_where_it_is(dtype):
+    rng = np.random.default_rng(0)
+    params = {
+        "matrix": jnp.asarray(rng.normal(size=(3, 4, 5)), dtype),
+        "scale": jnp.asarray(rng.normal(size=7), dtype),
+        "same": jnp.ones(6, dtype),
+    }
+    known = update.checksum(params)
+    assert known == update.checksum(jax.tree.map(jnp.copy, params))
+    words = f"uint{8 * params['scale'].dtype.itemsize}"
+    for name, leaf in params.items():
+        whole = np.asarray(leaf).ravel()
+        for place in range(whole.size):
+            other = whole.copy()
+            other.view(words)[place] ^= 1 << (place % 8)
+            changed = params | {name: jnp.asarray(other.reshape(leaf.shape))}
+            apart = [
+                a != b for a, b in zip(known, update.checksum(changed), strict=True)
+            ]
+            assert sum(apart) == 1
+    turned = params | {"matrix": params["matrix"][:, ::-1]}
+    assert update.checksum(turned) != known
+
+
+def test_a_checksum_is_the_same_wherever_the_leaf_lies():
+    params = {"a": jnp.arange(48.0).reshape(8, 6), "b": jnp.arange(16.0)}
+    mesh = jax.make_mesh((8,), ("rows",))
+    over = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("rows"))
+    assert update.checksum(jax.device_put(params, over)) == update.checksum(params)

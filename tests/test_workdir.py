@@ -213,6 +213,24 @@ def test_files_of_others_do_not_undo_a_stage(stage, tmp_path):
     assert not stage({})
 
 
+@pytest.mark.parametrize("folder", ["rollouts", "tensorboard", "wandb"])
+def test_what_people_look_at_stays_and_may_go(folder, stage, said, tmp_path):
+    """It is no output: without it, or with other bytes, the stage is finished."""
+
+    def work(at):
+        workdir.write(at / folder / "1", "a")
+        write_out(at)
+
+    assert stage({}, work)
+    assert set(stage.outputs) == {"out.txt"}
+    path = tmp_path / "s" / folder / "1"
+    path.write_text("other")
+    assert not stage({})
+    path.unlink()
+    assert not stage({})
+    assert said == []
+
+
 def test_other_inputs_make_it_anew_and_it_says_which(stage, said, tmp_path):
     stage({"code": "a", "seed": 0}, lambda f: workdir.write(f / "old.txt", ""))
     assert stage({"code": "b", "seed": 0, "more": None})

@@ -1,9 +1,5 @@
-"""A study as something to read: one HTML page, and one table for the terminal.
+"""What people read: pages that need nothing else, and tables for the terminal.
 
-Reads results, writes text; computes nothing that is not drawn.
+Reads results, writes text; computes nothing that is not drawn. Each page is a module
+that is imported by itself: that of a study needs scipy, which takes seconds to load.
 """
-
-from routejax.report.page import render
-from routejax.report.terminal import study_table
-
-__all__ = ["render", "study_table"]

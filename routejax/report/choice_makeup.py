@@ -19,9 +19,7 @@ from routejax.report.svg import (
     share_ticks,
     spot,
 )
-from routejax.report.trace_page_glyphs import said
-from routejax.report.trace_page_view import visible
-from routejax.report.wording import ABSENT, listed, percent
+from routejax.report.wording import ABSENT, listed, percent, said, visible
 
 MOST = 14  # kinds of a histogram, none below a hundredth everywhere; the rest as one
 LEAST = 0.01

@@ -19,8 +19,7 @@ from routejax.report import choice_makeup, choice_map, choice_spread, choice_why
 from routejax.report.choice_inputs import Choice, read_choice
 from routejax.report.layout import chip
 from routejax.report.svg import el
-from routejax.report.trace_page_glyphs import said
-from routejax.report.wording import listed, plural, significant
+from routejax.report.wording import listed, plural, said, significant
 
 # anchor: (title, what stands in the section)
 SECTIONS: dict[str, tuple[str, tuple[Callable[[Choice], str], ...]]] = {

@@ -21,8 +21,7 @@ from routejax.report.svg import (
     spot,
     words,
 )
-from routejax.report.trace_page_glyphs import said
-from routejax.report.wording import ABSENT, plural, signed, significant
+from routejax.report.wording import ABSENT, plural, said, signed, significant
 
 STATISTICS = {
     "response_distance": "Response pairwise distance",

@@ -9,8 +9,7 @@ from routejax.report.choice_inputs import Choice
 from routejax.report.inputs import Look
 from routejax.report.layout import figure, swatch, table
 from routejax.report.svg import el
-from routejax.report.trace_page_glyphs import said
-from routejax.report.wording import ABSENT, plural, significant
+from routejax.report.wording import ABSENT, plural, said, significant
 
 FIRST = 12
 _LONG = 28  # characters of an id that a table shows

@@ -13,7 +13,6 @@ from routejax.report.inputs import Inputs, read_inputs
 from routejax.report.wording import (
     ABSENT,
     CELL_TITLES,
-    STAGE_TITLES,
     percent,
     plural,
     points,
@@ -21,7 +20,8 @@ from routejax.report.wording import (
 
 COLOURS = ("magenta", "yellow", "cyan", "blue", "red", "white")
 STYLES = {"sft": "dim", "rl": "bold", "gain": ""}
-_NOTE = "percent ± half the 95 % interval, before and after RL; gains in points"
+STAGES = {"sft": "after SFT", "rl": "after RL", "gain": "gain"}
+_NOTE = "percent ± half the 95 % interval; the gain of RL in points"
 
 COLUMNS = (
     ("acc1", "in_range"),
@@ -33,7 +33,7 @@ COLUMNS = (
 
 
 def study_table(results: Mapping[str, Any]) -> Table:
-    """Scores of every arm before and after RL, and a verdict per pair below.
+    """Scores of every arm after SFT and after RL, and a verdict per pair below.
 
     Numbers are percent, gains points; ± is half the width of the 95 % interval.
 
@@ -69,8 +69,7 @@ def _row(inputs: Inputs, arm: str, stage: str, style: str) -> list[Text]:
         _value(inputs.interval(arm, cell, outcome, stage), stage)
         for outcome, cell in COLUMNS
     ]
-    head = STAGE_TITLES[stage].removesuffix(" RL")
-    return [Text(text, style) for text in (f"  {head}", *values)]
+    return [Text(text, style) for text in (f"  {STAGES[stage]}", *values)]
 
 
 def _value(interval: Mapping[str, Any] | None, stage: str) -> str:

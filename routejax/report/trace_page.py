@@ -13,12 +13,11 @@ import importlib.resources
 
 from routejax.report.svg import el
 from routejax.report.trace_page_features import feature_section
-from routejax.report.trace_page_glyphs import said
 from routejax.report.trace_page_outline import Extent, Row, extent, outline
 from routejax.report.trace_page_steps import legend, step_list, strip
 from routejax.report.trace_page_tree import edge_legend, overview, tree
 from routejax.report.trace_page_view import TraceView
-from routejax.report.wording import listed, plural
+from routejax.report.wording import listed, plural, said
 
 # Nothing is fetched: a browser that finds an address in here must refuse it.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from routejax.report.svg import bar, drawing, el, path, words
-from routejax.report.trace_page_glyphs import said
 from routejax.report.trace_page_view import Difference, TraceView, differences
-from routejax.report.wording import decimal, plural, signed, significant
+from routejax.report.wording import decimal, plural, said, signed, significant
 
 CLIP = 5.0  # beyond which a selection tells no difference (`selection.standardise`)
 SHOWN = 14

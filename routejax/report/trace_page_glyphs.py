@@ -12,9 +12,7 @@ from collections.abc import Sequence
 
 from routejax.fingerprints import Explained
 from routejax.report.svg import el, marker
-from routejax.report.trace_page_view import visible
 from routejax.report.traces import kind_of
-from routejax.report.wording import escaped
 
 # Outline of each type's node; a type that is not listed is a circle.
 OUTLINES = {
@@ -26,11 +24,6 @@ OUTLINES = {
     **dict.fromkeys(("backtracking", "correct"), "cross"),
     **dict.fromkeys(("assert", "evaluate"), "square"),
 }
-
-
-def said(text: object) -> str:
-    """`text` from outside, escaped, its control characters visible."""
-    return escaped(visible(text))
 
 
 def type_name(step_type: str) -> str:

@@ -9,12 +9,12 @@ from routejax.report.svg import bar, el, number
 from routejax.report.trace_page_glyphs import (
     css_of,
     glyph,
-    said,
     type_counts,
     type_name,
 )
 from routejax.report.trace_page_outline import Row
 from routejax.report.trace_page_view import TraceView, cue_span
+from routejax.report.wording import said
 
 # A longer step is cut to a few lines until it is pointed at with a click.
 LONG = 900

@@ -16,12 +16,11 @@ from routejax.report.svg import el, marker, number, path, words
 from routejax.report.trace_page_glyphs import (
     css_of,
     outline_of,
-    said,
     type_counts,
     type_name,
 )
 from routejax.report.trace_page_outline import Row
-from routejax.report.wording import escaped
+from routejax.report.wording import escaped, said
 
 EDGE_NAMES = {
     "sequential": "goes on",

@@ -19,23 +19,6 @@ from routejax.fingerprints import Explained
 
 _WORD = re.compile(r"[A-Za-z0-9]+(?:'[A-Za-z]+)?", re.A)
 
-# What a terminal obeys, what HTML or UTF-8 cannot hold, what turns the writing round.
-_UNSEEN = (
-    {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"}
-    | {0x7F: 0x2421}
-    | dict.fromkeys(
-        [
-            *range(0x80, 0xA0),
-            *range(0x202A, 0x202F),
-            *range(0x2066, 0x206A),
-            *range(0xD800, 0xE000),
-            0xFFFE,
-            0xFFFF,
-        ],
-        0xFFFD,
-    )
-)
-
 
 @dataclass(frozen=True, kw_only=True)
 class TraceView:
@@ -143,16 +126,6 @@ def differences(
         ]
 
     return rows([i for i in order if z[i] > 0]), rows([i for i in order if z[i] < 0])
-
-
-def visible(text: object) -> str:
-    """`text` with line breaks as newlines and every other control character shown.
-
-    A control code becomes its picture ("␛"), a character that turns the writing
-    direction or that UTF-8 cannot hold the replacement character.
-    """
-    plain = str(text).replace("\r\n", "\n").replace("\r", "\n")
-    return plain.translate(_UNSEEN)
 
 
 def cue_span(step: str, cue: str) -> tuple[int, int] | None:

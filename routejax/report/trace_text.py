@@ -26,10 +26,9 @@ from routejax.report.trace_page_view import (
     TraceView,
     cue_span,
     differences,
-    visible,
 )
 from routejax.report.traces import kind_of
-from routejax.report.wording import plural, signed, significant
+from routejax.report.wording import plural, signed, significant, visible
 
 STYLES = {
     "setup": "bright_blue",

@@ -22,10 +22,42 @@ _SHORT = {"sft": "SFT", "rl": "RL", "grpo": "GRPO", "kl": "KL", "sha256": "SHA-2
 
 STAGE_TITLES = {"sft": "before RL", "rl": "after RL", "gain": "gain"}
 
+# What a terminal obeys, what HTML or UTF-8 cannot hold, what turns the writing round.
+_UNSEEN = (
+    {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"}
+    | {0x7F: 0x2421}
+    | dict.fromkeys(
+        [
+            *range(0x80, 0xA0),
+            *range(0x202A, 0x202F),
+            *range(0x2066, 0x206A),
+            *range(0xD800, 0xE000),
+            0xFFFE,
+            0xFFFF,
+        ],
+        0xFFFD,
+    )
+)
+
 
 def escaped(text: object) -> str:
     """`text` for use between tags and inside double-quoted attributes."""
     return html.escape(str(text), quote=True)
+
+
+def visible(text: object) -> str:
+    """`text` with line breaks as newlines and every other control character shown.
+
+    A control code becomes its picture ("␛"), a character that turns the writing
+    direction or that UTF-8 cannot hold the replacement character.
+    """
+    plain = str(text).replace("\r\n", "\n").replace("\r", "\n")
+    return plain.translate(_UNSEEN)
+
+
+def said(text: object) -> str:
+    """`text` from outside, escaped, its control characters visible."""
+    return escaped(visible(text))
 
 
 def percent(share: float | None) -> str:

@@ -12,11 +12,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from routejax import models
+from routejax import models, scalars
 from routejax.envs import DIFFICULTIES, ENVS, strategies
 from routejax.errors import UserError
 from routejax.fingerprints import FAMILIES
-from routejax.grpo import PRESETS
+from routejax.grpo import CORRECTIONS, PRESETS
 from routejax.mesh import MESH_AXES
 from routejax.models import MODELS, SIZES
 from routejax.models.attention import IMPLEMENTATIONS
@@ -28,6 +28,8 @@ from routejax.stages import published
 from routejax.update import OPTIMISERS
 
 LARGEST_SEED = 2**32 - 1  # of jax and numpy alike
+EXPORTS = ("original", "float32", "bfloat16", "float16")  # dtypes of an export
+LARGEST_TUNING_RATE = 1e-3  # of weights that have learned before; more is a warning
 
 
 class Rule(NamedTuple):
@@ -164,6 +166,9 @@ RULES: dict[str, Rule] = {
     "sft.row_tokens": _COUNT,
     "sft.row_multiple": _COUNT,
     "sft.device_rows": _or_none(_COUNT),
+    "sft.overlong": _one_of(("error", "drop")),
+    "sft.evaluate_every": whole(0),
+    "sft.heldout_share": _number("above 0 and below 1", lambda x: 0 < x < 1),
     **{f"sft.optimiser.{name}": rule for name, rule in _OPTIMISER.items()},
     "grpo.steps": _COUNT,
     "grpo.prompts": _COUNT,
@@ -171,22 +176,41 @@ RULES: dict[str, Rule] = {
     "grpo.preset": _one_of(PRESETS),
     "grpo.beta": _NOT_NEGATIVE,
     "grpo.groups": _one_of(("mixed", "all")),
+    "grpo.updates": _COUNT,
+    "grpo.refill": whole(0),
+    "grpo.min_mixed": _COUNT,
+    "grpo.sampler_correction": _one_of(CORRECTIONS),
+    "grpo.sampler_cap": _POSITIVE,
     "grpo.temperature": _POSITIVE,
     "grpo.row_tokens": _COUNT,
     "grpo.row_multiple": _COUNT,
     "grpo.device_rows": _or_none(_COUNT),
+    "grpo.overlong": _one_of(("error", "drop")),
+    "grpo.evaluate_every": whole(0),
+    "grpo.evaluate_problems": _COUNT,
+    "grpo.evaluate_samples": _COUNT,
     "grpo.max_logp_gap": _POSITIVE,
+    "grpo.rollouts_every": whole(0),
     **{f"grpo.optimiser.{name}": rule for name, rule in _OPTIMISER.items()},
     "decoding.slots": _COUNT,
     "decoding.refill_at": _COUNT,
     "decoding.max_new_tokens": _COUNT,
     "decoding.prompt_tokens": _COUNT,
     "evaluation.samples": _COUNT,
-    "evaluation.temperature": _POSITIVE,
+    "evaluation.temperature": _NOT_NEGATIVE,
+    "evaluation.top_k": whole(0),
+    "evaluation.top_p": _number("above 0 and at most 1", lambda x: 0 < x <= 1),
+    "evaluation.min_p": _SHARE,
     "evaluation.problems_per_part": _COUNT,
     "evaluation.resamples": _COUNT,
+    "logging.tensorboard": Rule("true or false", lambda v: isinstance(v, bool)),
+    "logging.wandb": _TEXT,
+    "export.dtype": _one_of(("none", *EXPORTS)),
     "checkpoint.every_s": _NOT_NEGATIVE,
     "checkpoint.keep": _COUNT,
+    "checkpoint.keep_every": whole(0),
+    "checkpoint.best": _TEXT,
+    "checkpoint.best_is": _one_of(("least", "most")),
     "report.map_rows": _COUNT,
 }
 
@@ -195,25 +219,57 @@ def require_valid(config: Mapping[str, Any]) -> None:
     """Refuses a config that cannot be run to its end, naming every field in question.
 
     Raises:
-        UserError: the recipe needs another machine, or a field is out of its range.
+        UserError: the recipe needs another machine, a field is out of its range, or the
+            checkpoint is not there or not the student of the recipe.
     """
     if config["needs"]:
         raise UserError(
-            f"the recipe {config['name']} needs {config['needs']}; "
+            f"the recipe {config['name']} needs {config['needs']}; with both, add "
+            "--config.student.weights=DIR --config.needs= to the command. "
             "`configs/rlve.py` (local) and `configs/rlve.py:smoke` run anywhere"
         )
     values = flat(config)
-    wrong = [
-        f"config.{field} must be {rule.wanted}, got {values[field]!r}"
-        for field, rule in RULES.items()
-        if not rule.holds(values[field])
-    ]
-    if wrong := wrong or list(_misfits(values)):
-        raise UserError("; ".join(wrong))
+    require_rules(values, RULES)
+    scalars.require(**config["logging"])
     if config["student"]["weights"]:
         published.student(config["student"])
-    else:
+    elif not (config["student"]["size"] or config["student"]["family"]):
+        raise UserError(
+            f"the recipe {config['name']} starts from published weights: name their "
+            "folder with --config.student.weights=DIR"
+        )
+    if wrong := list(misfits(values)):
+        raise UserError("; ".join(wrong))
+    if not config["student"]["weights"]:
         models.create(vocabulary=values["tokenizer.size"], **config["student"])
+
+
+def require_rules(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
+    """Raises UserError with every field whose value breaks its rule."""
+    wrong = [
+        f"config.{field} must be {rule.wanted}, got {values[field]!r}"
+        for field, rule in rules.items()
+        if not rule.holds(values[field])
+    ]
+    if wrong:
+        raise UserError("; ".join(wrong))
+
+
+def cautions(config: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each rate at which published weights would forget what they know."""
+    if not config["student"]["weights"]:
+        return
+    for phase in ("sft", "grpo"):
+        rules = config.get(phase, {}).get("optimiser")
+        if rules and (
+            rules["name"] == "muon" or rules["learning_rate"] > LARGEST_TUNING_RATE
+        ):
+            yield (
+                f"Warning: config.{phase}.optimiser is {rules['name']} at "
+                f"{rules['learning_rate']:g}, made for a student from scratch; on "
+                "published weights it undoes what they know. adamw at 1e-5 is usual "
+                "(`configs/rlve.py:pretrained`)"
+            )
 
 
 def flat(config: Mapping[str, Any], at: str = "") -> dict[str, Any]:
@@ -230,7 +286,7 @@ def difficulties(bounds: tuple[int, int]) -> range:
     return range(bounds[0], bounds[1] + 1)
 
 
-def _misfits(values: Mapping[str, Any]) -> Iterator[str]:
+def misfits(values: Mapping[str, Any]) -> Iterator[str]:
     """Fields that are right each by itself and cannot go together."""
     for field, limit, why in _limits(values):
         if values[field] > limit:
@@ -250,9 +306,15 @@ def _limits(values: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
     ways, env = min((len(strategies(env)), env) for env in values["envs.sft"])
     yield "pool.traces_per_prompt", ways, f"routes times manners of env {env!r}"
     cells = len(values["envs.sft"]) * len(difficulties(values["difficulties.sft"]))
-    prompts = cells * values["pool.prompts_per_cell"]
-    rows = prompts * values["pool.traces_per_prompt"]
-    yield "selection.n", rows, "rows that this pool can have at most"
+    prompts, traces = values["pool.prompts_per_cell"], values["pool.traces_per_prompt"]
+    wanted = -(-values["selection.n"] // (cells * traces))
+    yield (
+        "selection.n",
+        cells * prompts * traces,
+        f"rows that this pool can have at most, {cells} pairs of environment and "
+        f"difficulty x {prompts} prompts x {traces} traces; raise "
+        f"pool.prompts_per_cell well above {wanted}, for some have fewer questions",
+    )
     cells = len(values["envs.rl"]) * len(difficulties(values["difficulties.rl"]))
     problems = cells * values["problems.rl_per_cell"]
     yield "grpo.prompts", problems, "problems for RL that there can be at most"

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from routejax import checkpoints
+from routejax import checkpoints, processes
 from routejax.envs import Problem
 from routejax.metrics.checkpoint import checkpoint_metrics
 from routejax.models import Params
@@ -38,7 +38,12 @@ def evaluate(run: Run, arm: str, seed: int, phase: str, inputs: dict[str, str]) 
     known = {"seed": seed, **inputs, **{part: run.config[part] for part in parts}}
     known["in_range"] = run.config["difficulties"]["rl"]
     folder = run.arm(arm, seed) / f"evaluate_{phase}"
-    run.stage(folder, known, lambda at: _evaluate(run, arm, seed, phase, inputs, at))
+    run.stage(
+        folder,
+        known,
+        lambda at: _evaluate(run, arm, seed, phase, inputs, at),
+        together=True,
+    )
     return folder / "metrics.json"
 
 
@@ -53,14 +58,34 @@ def _evaluate(
     )
     parts = list(_parts(problems, run.config["evaluation"]["problems_per_part"]))
     paths = [folder / "parts" / f"{i:05d}.parquet" for i in range(len(parts))]
-    done = sum(path.exists() for path in paths)
+    there = processes.first_does(lambda: [path.exists() for path in paths])
+    done = sum(there)
     name = f"{arm} seed {seed} evaluate {phase}"
-    with track(run.console, name, len(parts), "parts", done) as progress:
-        for path, part in zip(paths, parts, strict=True):
-            if not path.exists():
-                write_parquet(path, _table(_sample(run, params, seed, part)))
+    with (
+        track(run.console, name, len(parts), "parts", done) as progress,
+        processes.held() as asked,
+    ):
+        for path, part, exists in zip(paths, parts, there, strict=True):
+            if not exists:
+                table = _table(_sample(run, params, seed, part))
+                if processes.first():
+                    write_parquet(path, table)
                 done += 1
                 progress.update(done)
+                if asked():
+                    return  # on leaving, the signal is raised
+    if processes.first():
+        _write(run, problems, seed, paths, folder)
+
+
+def _write(
+    run: Run,
+    problems: Sequence[Problem],
+    seed: int,
+    paths: Sequence[Path],
+    folder: Path,
+) -> None:
+    """The stage's outputs, from the parts."""
     samples = pa.concat_tables([pq.read_table(path) for path in paths])
     write_parquet(folder / "samples.parquet", samples)
     write_json(folder / "metrics.json", _metrics(run, problems, samples))
@@ -81,15 +106,17 @@ def _parts(problems: Sequence[Problem], size: int) -> Iterator[Sequence[Problem]
 def _sample(
     run: Run, params: Params, seed: int, problems: Sequence[Problem]
 ) -> Rollout:
+    settings = run.config["evaluation"]
+    chosen = {name: settings[name] for name in ("top_k", "top_p", "min_p")}
     return rollout(
         run.student,
         params,
         run.tokenizer,
         problems,
-        samples=run.config["evaluation"]["samples"],
+        samples=settings["samples"],
         seed=seed,
         step=_STEP,
-        decoding=run.decoding(run.config["evaluation"]["temperature"]),
+        decoding=run.decoding(settings["temperature"], **chosen),
         mesh=run.mesh,
     )
 

@@ -3,133 +3,28 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import grain
-import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array
-
-from routejax import checkpoints, grpo, loop, update
+from routejax import checkpoints, grpo, processes, update
 from routejax.envs import Problem
-from routejax.errors import UserError
-from routejax.models import Params, Student
+from routejax.models import Params
 from routejax.rollout import Rollout, rollout
-from routejax.scoring import Rows, score
+from routejax.stages.grpo_source import Rollouts
+from routejax.stages.looks import Look, every, solving, spread_out
+from routejax.stages.overlong import apart
 from routejax.stages.pool import read_problems
+from routejax.stages.rollout_rows import keeper
 from routejax.stages.run import Run
-from routejax.stages.sft import finish, fit
+from routejax.stages.sft import finish, fit, trained
 from routejax.workdir import content_hash
 
-RolloutFn = Callable[[Params, Sequence[Problem], int], Rollout]
-
-
-class Rollouts:
-    """Batches of judged samples under the current parameters; a `loop.Source`.
-
-    Every epoch has its own order; problems left over at its end, fewer than a batch,
-    are left out of it, so no batch has a problem twice.
-    """
-
-    def __init__(
-        self,
-        problems: Sequence[Problem],
-        roll: RolloutFn,
-        student: Student,
-        reference: Params,
-        *,
-        preset: grpo.Preset,
-        seed: int,
-        prompts: int,
-        groups: str,
-        temperature: float,
-        row_tokens: int,
-        row_multiple: int,
-        pass_rows: int | None = None,
-        place: Callable[[Any], Any] = lambda batch: batch,
-    ):
-        if groups not in ("mixed", "all"):
-            raise UserError(f"grpo.groups must be 'mixed' or 'all', got {groups!r}")
-        self._problems, self._roll = problems, roll
-        self._student, self._reference = student, reference
-        self._preset, self._groups, self._temperature = preset, groups, temperature
-        self._shape = {"row_tokens": row_tokens, "row_multiple": row_multiple}
-        self._pass_rows, self._place = pass_rows, place
-        if prompts > len(problems):
-            raise UserError(
-                f"grpo.prompts must be at most {len(problems)} (problems for RL), got "
-                f"{prompts}; lower it or raise problems.rl_per_cell"
-            )
-        order = grain.MapDataset.range(len(problems)).seed(seed).shuffle()
-        order = order.batch(prompts, drop_remainder=True).repeat()
-        self._order = iter(order.to_iter_dataset(grain.ReadOptions(num_threads=0)))
-
-    def next(self, params: Params, step: int) -> tuple[grpo.Batch, loop.Metrics]:
-        problems = [self._problems[int(i)] for i in next(self._order)]
-        rolled = self._roll(params, problems, step)
-        return self._batch(rolled), facts(rolled)
-
-    def state(self) -> dict:
-        return self._order.get_state()
-
-    def restore(self, state: dict) -> None:
-        self._order.set_state(state)
-
-    def _batch(self, rolled: Rollout) -> grpo.Batch:
-        preset = self._preset
-        advantage = grpo.advantages(
-            rolled.rewards,
-            ddof=preset.ddof,
-            eps=preset.eps,
-            divide_by_std=preset.divide_by_std,
-        )
-        trained = grpo.mixed(rolled.rewards) | (self._groups == "all")
-        kept = np.flatnonzero(np.repeat(trained, rolled.rewards.shape[1]))
-        batch, packed = grpo.batch(
-            [rolled.examples[int(n)] for n in kept],
-            advantage.reshape(-1)[kept],
-            preset=preset,
-            samples=rolled.rewards.size,
-            tokens=int(rolled.lengths.sum()),
-            **self._shape,
-        )
-        sampled = np.zeros(packed.tokens.shape, np.float32)
-        for place, n in enumerate(kept):
-            here = packed.response & (packed.example == place)
-            sampled[here] = rolled.logps[n, : rolled.lengths[n]]
-        whole = batch._replace(
-            old_logps=jnp.asarray(sampled), ref_logps=self._reference_logps(batch.rows)
-        )
-        return self._place(whole)
-
-    def _reference_logps(self, rows: Rows) -> Array:
-        """Under the reference, as many rows at a time as a training pass has."""
-        size = self._pass_rows or rows.tokens.shape[0]
-        found = []
-        for first in range(0, rows.tokens.shape[0], size):
-            part = self._place(Rows(*(x[first : first + size] for x in rows)))
-            found.append(
-                score(self._student, self._reference, part, self._temperature).logps
-            )
-        return found[0] if len(found) == 1 else jnp.concatenate(found)
-
-
-def facts(rolled: Rollout) -> loop.Metrics:
-    """What a step's samples were like; shares are over prompts, by outcome."""
-    solved = rolled.rewards.sum(1)
-    group = rolled.rewards.shape[1]
-    return {
-        "reward": float(rolled.rewards.mean()),
-        "all_fail": float(np.mean(solved == 0)),
-        "mixed": float(np.mean((solved > 0) & (solved < group))),
-        "all_correct": float(np.mean(solved == group)),
-        "length": float(rolled.lengths.mean()),
-        "truncated": float(rolled.truncated.mean()),
-        "unparsed": float(np.mean([v.status != "answered" for v in rolled.verdicts])),
-        "sampler_steps": rolled.steps,
-    }
+# Settings of `config.grpo` that go as they are to `grpo.loss` and to `Rollouts`.
+_OF_LOSS = ("beta", "temperature", "sampler_correction", "sampler_cap")
+_OF_SOURCE = (
+    *("prompts", "groups", "temperature", "row_tokens", "row_multiple"),
+    *("updates", "refill", "min_mixed"),
+)
 
 
 def train(run: Run, arm: str, seed: int, inputs: dict[str, str]) -> str:
@@ -140,58 +35,45 @@ def train(run: Run, arm: str, seed: int, inputs: dict[str, str]) -> str:
     parts = ("student", "grpo", "decoding")
     known = {"seed": seed, **inputs, **{part: run.config[part] for part in parts}}
     folder = run.arm(arm, seed) / "grpo"
-    run.stage(folder, known, lambda at: _train(run, arm, seed, inputs["weights"], at))
-    return (folder / "weights.sha256").read_text()
+    run.stage(
+        folder,
+        known,
+        lambda at: _train(run, arm, seed, inputs["weights"], at),
+        together=True,
+    )
+    return trained(folder)
 
 
 def _train(run: Run, arm: str, seed: int, weights: str, folder: Path) -> None:
-    settings = dict(run.config["grpo"])
-    rules, steps = settings.pop("optimiser"), settings.pop("steps")
-    samples, beta = settings.pop("samples"), settings.pop("beta")
-    limits = {"logp_gap": settings.pop("max_logp_gap")}
-    preset, pass_rows = run.preset, run.pass_rows(settings.pop("device_rows"))
-    settings["row_multiple"] = run.row_multiple(settings["row_multiple"], pass_rows)
-    del settings["preset"]
-    problems = read_problems(run.root / "pool" / "problems_rl.json")
+    settings, name = dict(run.config["grpo"]), f"{arm} seed {seed} grpo"
+    run.decoding(settings["temperature"]).require_trainable()
+    steps, pass_rows = settings["steps"], run.pass_rows(settings["device_rows"])
+    problems = _fitting(run, folder)
     reference = checkpoints.load_weights(
         run.arm(arm, seed) / "sft" / "weights", run.fresh(seed), weights
     )
-    roll = functools.partial(
-        _roll, run, samples=samples, seed=seed, temperature=settings["temperature"]
+    source = _source(run, folder, seed, problems, reference, pass_rows)
+    optimiser = update.optimiser(
+        steps=steps * settings["updates"], **settings["optimiser"]
     )
-    source = Rollouts(
-        problems,
-        roll,
-        run.student,
-        reference,
-        preset=preset,
-        seed=seed,
-        place=run.divided,
-        pass_rows=pass_rows,
-        **settings,
-    )
-    optimiser = update.optimiser(steps=steps, **rules)
     params = fit(
         run,
         folder,
-        f"{arm} seed {seed} grpo",
+        name,
         update.start(reference, optimiser, run.placement),
         source,
-        grpo.loss(
-            run.student,
-            preset,
-            beta=beta,
-            temperature=settings["temperature"],
-            on_policy=True,
-        ),
+        grpo.loss(run.student, run.preset, **{k: settings[k] for k in _OF_LOSS}),
         optimiser,
         steps,
         ("reward", "mixed", "kl"),
-        limits,
+        {"logp_gap": settings["max_logp_gap"]},
         pass_rows,
+        counted="sampled_tokens",
+        look=_looks(run, seed),
     )
-    if checkpoints.weights_hash(reference) != weights:
-        raise RuntimeError("the reference parameters changed during training")
+    unmixed = source.state()["unmixed_steps"]  # with a last look at the reference
+    if unmixed:
+        run.say(f"{name}: {unmixed} of {steps} steps had no mixed group")
     recipe = {
         "seed": seed,
         "steps": steps,
@@ -200,6 +82,52 @@ def _train(run: Run, arm: str, seed: int, weights: str, folder: Path) -> None:
         "decoding": run.config["decoding"],
     }
     finish(folder, params, recipe)
+
+
+def _fitting(run: Run, folder: Path) -> list[Problem]:
+    """The problems whose prompts the sampler takes; those to look at, too, must fit."""
+    found = read_problems(run.root / "pool" / "problems_rl.json")
+    lengths = [len(run.tokenizer.prompt(one.prompt)) for one in found]
+    limit = run.config["decoding"]["prompt_tokens"]
+    rule = run.config["grpo"]["overlong"]
+    names = [problem.id for problem in found]
+    kept = apart("grpo", names, lengths, limit, "prompt_tokens", rule, folder)
+    return [found[n] for n in kept]
+
+
+def _looks(run: Run, seed: int) -> Look:
+    settings = run.config["grpo"]
+    asked = read_problems(run.root / "pool" / "problems_evaluation.json")
+    few = spread_out(asked, settings["evaluate_problems"])
+    of = solving(run, few, seed, settings["evaluate_samples"])
+    return every(settings["evaluate_every"], settings["steps"], of)
+
+
+def _source(
+    run: Run,
+    folder: Path,
+    seed: int,
+    problems: Sequence[Problem],
+    reference: Params,
+    pass_rows: int | None,
+) -> Rollouts:
+    settings = dict(run.config["grpo"])
+    of_roll = {key: settings[key] for key in ("samples", "temperature")}
+    settings["row_multiple"] = run.row_multiple(settings["row_multiple"], pass_rows)
+    return Rollouts(
+        problems,
+        functools.partial(_roll, run, seed=seed, **of_roll),
+        run.student,
+        reference,
+        preset=run.preset,
+        seed=seed,
+        place=run.divided,
+        pass_rows=pass_rows,
+        keep=keeper(
+            folder, settings["rollouts_every"] * processes.first(), run.tokenizer
+        ),
+        **{key: settings[key] for key in _OF_SOURCE},
+    )
 
 
 def _roll(

@@ -6,10 +6,11 @@ The three problem sets are disjoint by content: no question of one is in another
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+from rich.console import Console
 
 from routejax import envs, pools, tokenizer
 from routejax.envs import Problem
@@ -17,10 +18,12 @@ from routejax.errors import UserError
 from routejax.progress import track
 from routejax.stages.checks import difficulties
 from routejax.stages.run import Run
-from routejax.traces import from_table
+from routejax.traces import Trace, from_table
 from routejax.workdir import read_json, write, write_json, write_parquet
 
 TESTBED = "rlve"
+SPLITS = ("rl", "evaluation")  # sets of problems beside those of the traces
+LOOKED_AT = 2  # questions of each environment and difficulty
 
 
 def pool(run: Run) -> dict[str, str]:
@@ -41,17 +44,13 @@ def read_problems(path: Path) -> list[Problem]:
 
 
 def _make(run: Run, folder: Path) -> None:
-    config = run.config
+    if run.weights:
+        _look_ahead(run)
     counts = _write_traces(run, folder)
     problems = {}
-    for split in ("rl", "evaluation"):
-        drawn = envs.problem_set(
-            config["envs"][split],
-            difficulties(config["difficulties"][split]),
-            config["problems"][f"{split}_per_cell"],
-            split=split,
-            seed=config["problems"]["seed"],
-        )
+    for split in SPLITS:
+        per_cell = run.config["problems"][f"{split}_per_cell"]
+        drawn = _drawn(run, split, per_cell)
         counts[split] = {
             "problems": len(drawn.problems),
             "shortfalls": drawn.shortfalls,
@@ -59,10 +58,37 @@ def _make(run: Run, folder: Path) -> None:
         problems[split] = drawn.problems
         rows = [dataclasses.asdict(problem) for problem in drawn.problems]
         write_json(folder / f"problems_{split}.json", rows)
+    shortfalls = counts["pool"]["shortfalls"]
+    _require_enough(run, counts["eligible"], shortfalls, len(problems["rl"]))
     table = pools.read_pool(folder / "pool.parquet")
     _require_disjoint(table, problems)
     _train_tokenizer(run, folder, table, problems)
     write_json(folder / "counts.json", counts)
+
+
+def _drawn(run: Run, split: str, per_cell: int) -> envs.ProblemSet:
+    return envs.problem_set(
+        run.config["envs"][split],
+        difficulties(run.config["difficulties"][split]),
+        per_cell,
+        split=split,
+        seed=run.config["problems"]["seed"],
+    )
+
+
+def _look_ahead(run: Run) -> None:
+    """The first few questions of every cell against the limits, before all are made.
+
+    A published tokenizer is there already; in how many ids it cuts a text nobody knows.
+    """
+    config = run.config
+    span = difficulties(config["difficulties"]["sft"])
+    few = {**config["pool"], "prompts_per_cell": LOOKED_AT}
+    traces = envs.solver_pool(config["envs"]["sft"], span, **few).traces
+    problems = {split: _drawn(run, split, LOOKED_AT).problems for split in SPLITS}
+    if traces:
+        silent = dataclasses.replace(run, console=Console(quiet=True))
+        _require_fit(silent, run.tokenizer, traces, problems)
 
 
 def _write_traces(run: Run, folder: Path) -> dict:
@@ -131,27 +157,93 @@ def _train_tokenizer(
 
 
 def _require_fit(
-    run: Run, made: tokenizer.Tokenizer, traces: Sequence, problems: dict
+    run: Run,
+    made: tokenizer.Tokenizer,
+    traces: Sequence[Trace],
+    problems: Mapping[str, Sequence[Problem]],
 ) -> None:
-    """Refuses now what would stop training later."""
-    config = run.config
-    limit, width = config["sft"]["row_tokens"], config["decoding"]["prompt_tokens"]
-    if len(problems["rl"]) < config["grpo"]["prompts"]:
-        raise UserError(
-            f"grpo.prompts must be at most {len(problems['rl'])} (problems for RL), "
-            f"got {config['grpo']['prompts']}; lower it or raise problems.rl_per_cell"
+    """Refuses now what would stop a later stage, all of it in one message."""
+    found = [*_misfits(run, made, traces, problems)]
+    if found:
+        raise UserError("; ".join(found))
+
+
+def _misfits(
+    run: Run,
+    made: tokenizer.Tokenizer,
+    traces: Sequence[Trace],
+    problems: Mapping[str, Sequence[Problem]],
+) -> Iterator[str]:
+    unsound, lengths = None, []
+    with track(run.console, "lengths", len(traces), "traces") as progress:
+        for done, trace in enumerate(traces, 1):
+            turn = made.turn(trace.prompt, trace.response)
+            lengths.append(sum(map(len, turn)))
+            unsound = unsound or _unsound(made, turn, trace)
+            progress.update(done)
+    limit = run.config["sft"]["row_tokens"]
+    longest = max(lengths)
+    if longest > limit:
+        over, trace = sum(n > limit for n in lengths), traces[lengths.index(longest)]
+        yield (
+            f"{over:,} of {len(traces):,} traces are longer than sft.row_tokens "
+            f"{limit}: trace {trace.id} ({trace.env}) has {longest} tokens; lower "
+            f"pool.max_words or raise it: --config.sft.row_tokens={_roomy(longest)}"
         )
-    for trace in traces:
-        length = sum(map(len, made.turn(trace.prompt, trace.response)))
-        if length > limit:
-            raise UserError(
-                f"trace {trace.id} ({trace.env}) has {length} tokens, sft.row_tokens "
-                f"is {limit}; lower pool.max_words or raise sft.row_tokens"
-            )
-    for problem in (p for drawn in problems.values() for p in drawn):
-        length = len(made.prompt(problem.prompt))
-        if length > width:
-            raise UserError(
-                f"problem {problem.id} ({problem.env}) has a prompt of {length} "
-                f"tokens, decoding.prompt_tokens is {width}; raise it"
-            )
+    asked = [problem for drawn in problems.values() for problem in drawn]
+    lengths = [len(made.prompt(problem.prompt)) for problem in asked]
+    limit = run.config["decoding"]["prompt_tokens"]
+    longest = max(lengths)
+    if longest > limit:
+        problem = asked[lengths.index(longest)]
+        yield (
+            f"problem {problem.id} ({problem.env}) has a prompt of {longest} tokens, "
+            f"decoding.prompt_tokens is {limit}; raise it: {_longer(run, longest)}"
+        )
+    if unsound:
+        yield unsound
+
+
+def _unsound(
+    made: tokenizer.Tokenizer, turn: tokenizer.Turn, trace: Trace
+) -> str | None:
+    try:
+        tokenizer.require_sound(made, turn, trace.id)
+    except UserError as error:
+        return str(error)
+    return None
+
+
+def _roomy(needed: int) -> int:
+    """A quarter more than is needed, for rows that are not yet written."""
+    return -(-needed * 5 // 4 // 32) * 32
+
+
+def _longer(run: Run, needed: int) -> str:
+    """Flags for longer prompts; rows of RL hold a prompt and its response."""
+    prompt = _roomy(needed)
+    row = prompt + run.config["decoding"]["max_new_tokens"]
+    flags = f"--config.decoding.prompt_tokens={prompt}"
+    if row <= run.config["grpo"]["row_tokens"]:
+        return flags
+    return f"{flags} --config.grpo.row_tokens={row}"
+
+
+def _require_enough(
+    run: Run, eligible: int, shortfalls: Mapping[str, int], rl: int
+) -> None:
+    """Refuses a pool smaller than what is to be selected from it."""
+    n, prompts = run.config["selection"]["n"], run.config["grpo"]["prompts"]
+    if n > eligible:
+        cells = ", ".join(shortfalls)
+        raise UserError(
+            f"selection.n must be at most {eligible:,} (eligible rows of the pool), "
+            f"got {n:,}; lower it or raise pool.prompts_per_cell or "
+            "pool.traces_per_prompt"
+            + (f" (no more questions for {cells})" if cells else "")
+        )
+    if prompts > rl:
+        raise UserError(
+            f"grpo.prompts must be at most {rl} (problems for RL), got {prompts}; "
+            "lower it or raise problems.rl_per_cell"
+        )

@@ -32,9 +32,10 @@ import numpy as np
 import pyarrow.parquet as pq
 
 import routejax
-from routejax import envs, fingerprints, models, report, spans
+from routejax import envs, fingerprints, models, spans
 from routejax.errors import UserError
 from routejax.metrics.study import summarise_study
+from routejax.report.page import render
 from routejax.stages.checks import flat
 from routejax.stages.run import Run
 from routejax.stages.select import eligible_pool
@@ -49,7 +50,6 @@ from routejax.workdir import (
 
 SCHEMA = 1
 _CURVE_POINTS = 200
-_TIMES = ("batch_s", "step_s")
 _ARM_STAGES = ("sft", "evaluate_sft", "grpo", "evaluate_grpo")
 
 
@@ -78,7 +78,7 @@ def write_results(run: Run) -> dict[str, Any]:
         "times": _times(run),
     }
     write_json(run.root / "results.json", results)
-    page = report.render(
+    page = render(
         results,
         {arm: _curves(run, arm) for arm in arms},
         read_json(run.root / "select" / "plane.json"),
@@ -235,7 +235,8 @@ def _curves(run: Run, arm: str) -> dict[str, Any]:
 def _curve(log: Path) -> dict[str, list[float]]:
     """Every metric of a training log, averaged so that at most 200 points remain."""
     rows = [json.loads(line) for line in log.read_text().splitlines()]
-    names = [name for name in rows[0] if name not in _TIMES]
+    every = set.intersection(*map(set, rows))  # an environment may not be asked at all
+    names = [name for name in rows[0] if name in every and not name.endswith("_s")]
     pieces = np.array_split(np.arange(len(rows)), min(len(rows), _CURVE_POINTS))
     curve = {}
     for name in names:

@@ -13,7 +13,8 @@ import jax
 from jax.sharding import Mesh
 from rich.console import Console
 
-from routejax import mesh, models, workdir
+from routejax import mesh, models, processes, workdir
+from routejax.errors import UserError
 from routejax.grpo import PRESETS, Preset
 from routejax.models import Params, Student, weights
 from routejax.rollout import Decoding
@@ -35,10 +36,28 @@ class Run:
         return workdir.code_hash()
 
     def stage(
-        self, folder: Path, inputs: Mapping[str, Any], work: Callable[[Path], None]
+        self,
+        folder: Path,
+        inputs: Mapping[str, Any],
+        work: Callable[[Path], None],
+        *,
+        together: bool = False,
     ) -> dict[str, str]:
-        """`workdir.stage` with the code among the inputs."""
-        return workdir.stage(folder, {"code": self.code, **inputs}, work, self.say)
+        """`workdir.stage` with the code among the inputs.
+
+        Of several processes the first does the work, or, `together`, all of them do
+        and the first alone writes.
+        """
+        known = {"code": self.code, **inputs}
+        found = processes.first_does(lambda: workdir.begin(folder, known, self.say))
+        if found is not None:
+            return found
+        own = work if together else lambda at: processes.first_does(lambda: work(at))
+        if processes.first():
+            workdir.timed(folder, own)
+        else:
+            own(folder)
+        return processes.first_does(lambda: workdir.finish(folder))
 
     def say(self, text: str) -> None:
         self.console.print(text, highlight=False)
@@ -96,8 +115,15 @@ class Run:
         """Refuses a mesh that cannot be made or does not divide the student.
 
         Raises:
-            UserError: what does not divide.
+            UserError: what does not divide, or a process has no device in it.
         """
+        devices = () if self.mesh is None else self.mesh.devices.flat
+        at = {device.process_index for device in devices}
+        if processes.count() > 1 and len(at) < processes.count():
+            raise UserError(
+                f"the mesh has devices of {len(at) or 1} of {processes.count()} "
+                "processes; leave config.mesh.devices at None, which takes all"
+            )
         if self.mesh is not None:
             on_mesh(self._alone(lambda: self.config["tokenizer"]["size"]), self.mesh)
 
@@ -132,8 +158,9 @@ class Run:
         parts = mesh.batch_parts(self.mesh) if self.mesh else 1
         return math.lcm(asked, pass_rows or parts)
 
-    def decoding(self, temperature: float) -> Decoding:
-        return Decoding(temperature=temperature, **self.config["decoding"])
+    def decoding(self, temperature: float, **truncation: Any) -> Decoding:
+        settings = {**self.config["decoding"], **truncation}
+        return Decoding(temperature=temperature, **settings)
 
     @functools.cached_property
     def preset(self) -> Preset:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from routejax import selection
 from routejax.errors import UserError
-from routejax.report.trace_page_view import visible
+from routejax.report.wording import visible
 from routejax.selection import SELECTORS
 from routejax.stages.select_phi import Phi, read_phi
 from routejax.stages.select_picks import Picks, read_clusters, read_picks

@@ -1,27 +1,36 @@
-"""Stage `sft`: a fresh student on the selected traces of one arm."""
+"""Stage `sft`: the student on the selected traces of one arm."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import grain
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from routejax import checkpoints, loop, sft, update
+from routejax import checkpoints, loop, processes, scalars, sft, spans, update
 from routejax.errors import UserError
 from routejax.models import Params
 from routejax.packing import Example
 from routejax.progress import track
+from routejax.stages.looks import HeldOut, Look, every, nothing, sides
+from routejax.stages.overlong import apart
 from routejax.stages.run import Run
 from routejax.tokenizer import Tokenizer, require_sound
-from routejax.workdir import write, write_json
+from routejax.workdir import inputs_of, write, write_json
+
+# Settings of `config.sft` that go as they are to `Examples`.
+_OF_SOURCE = ("epochs", "batch_examples", "row_tokens", "row_multiple")
+_NO_SINKS = {"tensorboard": False, "wandb": ""}  # of processes that write nothing
 
 
 class Examples:
-    """Batches of a fixed number of examples, reshuffled every epoch: `loop.Source`."""
+    """Batches of a fixed number of examples, reshuffled every epoch: `loop.Source`.
+
+    One update a batch.
+    """
 
     def __init__(
         self,
@@ -41,17 +50,27 @@ class Examples:
         self.steps = len(order)
         self._order = iter(order.to_iter_dataset(grain.ReadOptions(num_threads=0)))
 
-    def next(self, params: Params, step: int) -> tuple[sft.Batch, loop.Metrics]:
+    def next(self, params: Params, step: int) -> tuple[list[sft.Batch], loop.Metrics]:
         del params, step
         chosen = [self._examples[int(i)] for i in next(self._order)]
         batch = sft.batch(chosen, **self._shape)
-        return self._place(batch), {"examples": len(chosen)}
+        tokens = sum(len(one.prompt) + len(one.response) for one in chosen)
+        return [self._place(batch)], {"examples": len(chosen), "tokens": tokens}
 
     def state(self) -> dict:
         return self._order.get_state()
 
     def restore(self, state: dict) -> None:
         self._order.set_state(state)
+
+
+class Learned(NamedTuple):
+    """Rows as ids, and in how many of them the reasoning had to be opened."""
+
+    examples: list[Example]
+    opened: int
+    names: list[str]
+    prompts: list[str]
 
 
 def train(run: Run, arm: str, seed: int, inputs: dict[str, str]) -> str:
@@ -64,38 +83,88 @@ def train(run: Run, arm: str, seed: int, inputs: dict[str, str]) -> str:
     known = {"seed": seed, **inputs, **{part: run.config[part] for part in parts}}
     known |= {"origin": run.origin} if run.origin else {}
     folder = run.arm(arm, seed) / "sft"
-    run.stage(folder, known, lambda at: _train(run, arm, seed, at))
-    return (folder / "weights.sha256").read_text()
+    run.stage(folder, known, lambda at: _train(run, arm, seed, at), together=True)
+    return trained(folder)
 
 
-def examples(run: Run, arm: str) -> list[Example]:
+def trained(folder: Path) -> str:
+    """SHA-256 of the weights of a finished stage."""
+    return processes.first_does((folder / "weights.sha256").read_text)
+
+
+def examples(run: Run, arm: str) -> Learned:
     """The arm's rows as ids, in the order of the selection's file."""
     return tokenised(
         run.tokenizer, pq.read_table(run.root / "select" / f"{arm}.parquet")
     )
 
 
-def tokenised(tokenizer: Tokenizer, table: pa.Table) -> list[Example]:
+def tokenised(tokenizer: Tokenizer, table: pa.Table) -> Learned:
     """Every row of a pool as ids that passed the audits, in order.
 
     Raises:
         UserError: a row that must not be learned, by its id, and why.
     """
-    found = []
-    columns = (table[name].to_pylist() for name in ("id", "prompt", "response"))
+    found, opened = [], 0
+    columns = [table[name].to_pylist() for name in ("id", "prompt", "response")]
     for name, prompt, response in zip(*columns, strict=True):
         try:
-            turn = tokenizer.turn(prompt, response)
+            said = opening(tokenizer, prompt, response)
+            turn = tokenizer.turn(prompt, said)
         except UserError as error:
             raise UserError(f"row {name}: {error}") from error
         require_sound(tokenizer, turn, name)
+        opened += said != response
         found.append(Example(*turn))
-    return found
+    return Learned(found, opened, *columns[:2])
+
+
+def opening(tokenizer: Tokenizer, prompt: str, response: str) -> str:
+    """The response, its reasoning opened where nothing else opens it.
+
+    Responses of many pools begin inside the reasoning, because the template that they
+    were sampled with ended in the opening tag. A student whose own template does not
+    would learn to close what nobody opened.
+    """
+    opens, closes, _ = spans.THINK
+    begin, closed, _ = response.partition(closes)
+    if not closed or opens in begin:
+        return response
+    asked = tokenizer.join(tokenizer.prompt(prompt))
+    if asked.rstrip().endswith(opens):
+        return response
+    return f"{opens}\n{response.lstrip()}"
 
 
 def _train(run: Run, arm: str, seed: int, folder: Path) -> None:
-    name, rows = f"{arm} seed {seed} sft", examples(run, arm)
-    finish(folder, *tune(run, folder, name, rows, seed))
+    name, found = f"{arm} seed {seed} sft", examples(run, arm)
+    rows, dropped = _fitting(run, found, folder)
+    settings, heldout = run.config["sft"], None
+    train = rows.examples
+    if settings["evaluate_every"]:
+        train, rest = sides(rows, settings["heldout_share"])
+        heldout = HeldOut(run, rest)
+    params, recipe = tune(run, folder, name, train, seed, heldout=heldout)
+    # Not in the recipe, which is that of all arms.
+    facts = {"rows": len(found.examples), "thoughts_opened": rows.opened}
+    facts |= {"overlong": dropped, "heldout": len(rows.examples) - len(train)}
+    if processes.first():
+        write_json(folder / "examples.json", facts)
+    finish(folder, params, recipe)
+
+
+def _fitting(run: Run, rows: Learned, folder: Path) -> tuple[Learned, int]:
+    """The rows that a training row holds, and how many others there are."""
+    lengths = [len(one.prompt) + len(one.response) for one in rows.examples]
+    limit, rule = run.config["sft"]["row_tokens"], run.config["sft"]["overlong"]
+    kept = apart("sft", rows.names, lengths, limit, "row_tokens", rule, folder)
+    left = Learned(
+        [rows.examples[n] for n in kept],
+        rows.opened,
+        [rows.names[n] for n in kept],
+        [rows.prompts[n] for n in kept],
+    )
+    return left, len(lengths) - len(kept)
 
 
 def tune(
@@ -106,18 +175,18 @@ def tune(
     seed: int,
     watched: Callable[[loop.Source], loop.Source] = lambda source: source,
     headline: Sequence[str] = ("loss",),
+    heldout: HeldOut | None = None,
 ) -> tuple[Params, dict[str, Any]]:
     """The run's student after `config.sft` on these rows, and the recipe.
 
     `watched` may put something around the source that looks at every step's parameters.
     """
-    settings = dict(run.config["sft"])
-    rules, device_rows = settings.pop("optimiser"), settings.pop("device_rows")
-    pass_rows = run.pass_rows(device_rows)
+    settings = {name: run.config["sft"][name] for name in _OF_SOURCE}
+    pass_rows = run.pass_rows(run.config["sft"]["device_rows"])
     settings["row_multiple"] = run.row_multiple(settings["row_multiple"], pass_rows)
     source = Examples(rows, seed=seed, place=run.divided, **settings)
     initial = run.fresh(seed)
-    optimiser = update.optimiser(steps=source.steps, **rules)
+    optimiser = update.optimiser(steps=source.steps, **run.config["sft"]["optimiser"])
     recipe = {
         "seed": seed,
         "examples": len(rows),
@@ -138,8 +207,16 @@ def tune(
         source.steps,
         headline,
         pass_rows=pass_rows,
+        look=_looks(run, heldout, source.steps),
     )
     return params, recipe
+
+
+def _looks(run: Run, heldout: HeldOut | None, steps: int) -> Look:
+    if heldout is None:
+        return nothing
+    of = run.config["sft"]["evaluate_every"]
+    return every(of, steps, lambda params: {"loss": heldout.loss(params)})
 
 
 def fit(
@@ -154,13 +231,30 @@ def fit(
     headline: Sequence[str],
     limits: Mapping[str, float] | None = None,
     pass_rows: int | None = None,
+    counted: str = "tokens",
+    look: Look = nothing,
 ) -> Params:
-    """`loop.train` with this run's checkpoints, log and progress bar."""
+    """`loop.train` with this run's checkpoints, logs and progress bar.
+
+    `counted` is the metric of which the bar tells how many there are in a second.
+    """
     with (
-        checkpoints.opened(folder / "checkpoints", **run.config["checkpoint"]) as saved,
-        track(run.console, name, steps, "steps", saved.latest()) as progress,
+        checkpoints.opened(
+            folder / "checkpoints", **run.config["checkpoint"], say=run.say
+        ) as saved,
+        scalars.opened(
+            folder,
+            name=name,
+            done=saved.latest(),
+            say=run.say,
+            about=run.config,
+            **(run.config["logging"] if processes.first() else _NO_SINKS),
+        ) as tell,
+        track(
+            run.console, name, steps, "steps", saved.latest(), counted=counted
+        ) as progress,
     ):
-        return loop.train(
+        params = loop.train(
             state,
             source,
             loss,
@@ -171,13 +265,19 @@ def fit(
             progress=progress,
             headline=headline,
             limits=limits or {},
+            tell=tell,
             place=run.placement,
             pass_rows=pass_rows,
+            look=look,
+            made_with=inputs_of(folder),
         )
+        saved.keep()
+        return params
 
 
 def finish(folder: Path, params: Params, recipe: dict[str, Any]) -> None:
     """The stage's outputs: weights, their hash, and the recipe."""
     digest = checkpoints.save_weights(folder / "weights", params)
-    write(folder / "weights.sha256", digest)
-    write_json(folder / "recipe.json", recipe)
+    if processes.first():
+        write(folder / "weights.sha256", digest)
+        write_json(folder / "recipe.json", recipe)

@@ -269,6 +269,6 @@ def examples(i):
 
 
 if __name__ == "__main__":
-    from routejax.report import render
+    from routejax.report.page import render
 
     Path(sys.argv[1]).write_text(render(*study_inputs()), encoding="utf-8")

@@ -78,7 +78,7 @@ class Reader(html.parser.HTMLParser):
     def handle_starttag(self, tag, attrs):
         element = (tag, dict(attrs), [])
         self.elements.append(element)
-        if tag not in ("meta", "wbr"):
+        if tag not in ("meta", "wbr", "input"):
             self.open.append(element)
 
     def handle_endtag(self, tag):

@@ -8,8 +8,7 @@ from report_inputs import study_inputs
 
 from routejax.errors import UserError
 from routejax.metrics import summarise_study
-from routejax.report import render
-from routejax.report.page import SECTIONS
+from routejax.report.page import SECTIONS, render
 from routejax.report.wording import percent, points, points_span, score_span
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}

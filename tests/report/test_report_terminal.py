@@ -7,7 +7,7 @@ from rich.console import Console
 
 from routejax.errors import UserError
 from routejax.metrics import summarise_study
-from routejax.report import study_table
+from routejax.report.terminal import study_table
 from routejax.report.wording import percent, points
 
 

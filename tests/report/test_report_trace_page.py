@@ -14,7 +14,7 @@ from routejax.report.trace_page import explained_page, summary
 from routejax.report.trace_page_features import CLIP, z_bar
 from routejax.report.trace_page_outline import extent, outline
 from routejax.report.trace_page_tree import plan
-from routejax.report.trace_page_view import visible
+from routejax.report.wording import visible
 
 MIXED = [TYPES[7 * i % 18] for i in range(400)]
 CASES = {

@@ -13,8 +13,9 @@ from routejax.errors import UserError
 from routejax.report.svg import MARKERS
 from routejax.report.trace_page_glyphs import OUTLINES, css_of, outline_of
 from routejax.report.trace_page_outline import Extent, extent, outline
-from routejax.report.trace_page_view import cue_span, differences, visible
+from routejax.report.trace_page_view import cue_span, differences
 from routejax.report.traces import KINDS, kind_of
+from routejax.report.wording import visible
 
 TYPE_LISTS = st.lists(st.sampled_from(TYPES), max_size=60)
 

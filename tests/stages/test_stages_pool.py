@@ -2,16 +2,20 @@
 
 import json
 import os
+import re
 import shutil
 
+import gguf_fields
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from smoke_config import run_in, said
 
-from routejax import fingerprints
+from routejax import chat, fingerprints, models, tokenizer
 from routejax.errors import UserError
+from routejax.models import weights
 from routejax.stages import pool, select
+from routejax.stages.checks import require_valid
 from routejax.traces import SCHEMA
 from routejax.workdir import sha256
 
@@ -96,7 +100,10 @@ def test_other_code_makes_the_stages_anew_and_says_so(root, made, monkeypatch):
 
 
 REFUSED = {
-    "short rows": ({"sft": {"row_tokens": 20}}, r"trace \w+ \(\w+\) has \d+ .*is 20"),
+    "short rows": (
+        {"sft": {"row_tokens": 20}},
+        r"sft.row_tokens 20: trace \w+ \(\w+\) has ",
+    ),
     "short prompts": (
         {"decoding": {"prompt_tokens": 5}},
         r"problem \w+ \(\w+\) has a prompt of \d+ tokens, decoding.prompt_tokens is 5",
@@ -124,6 +131,63 @@ def test_what_would_stop_later_stops_here(case, tmp_path):
         pool.pool(run)
     assert not (tmp_path / "run" / "pool" / "stage.json").exists()
     assert not list((tmp_path / "run" / "pool").glob(".*"))
+
+
+def test_too_few_rows_are_told_before_they_are_looked_at(tmp_path):
+    """As many by name as the config allows; the cells have fewer questions."""
+    settings = {"prompts_per_cell": 500, "traces_per_prompt": 2, "max_words": 38}
+    run = run_in(tmp_path / "run", pool=settings, selection={"n": 4000})
+    require_valid(run.config)  # 2 environments x 2 difficulties x 500 x 2
+    with pytest.raises(
+        UserError,
+        match=r"selection.n must be at most [\d,]+ .*got 4,000; .* raise "
+        r"pool.prompts_per_cell .*\(no more questions for modsum/1, ",
+    ):
+        pool.pool(run)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    """A student whose padding is the end of a turn, with five ids and bytes."""
+    folder = tmp_path_factory.mktemp("published") / "tiny"
+    made = gguf_fields.fields(padding_token_id=gguf_fields.FIRST + 2)
+    turn = chat.TEMPLATES["chatml"].replace("<|im_end|>", "<turn>")
+    vocabulary = tokenizer.from_gguf(made | {"tokenizer.chat_template": turn})
+    sizes = {"width": 8, "layers": 1, "heads": 2, "kv_heads": 1}
+    sizes |= {"head_width": 4, "mlp_width": 8}
+    student = models.create("qwen3", vocabulary=vocabulary.size, **sizes)
+    weights.save(folder, student, student.init(0), files=vocabulary.files)
+    return str(folder)
+
+
+def test_a_published_tokenizer_is_tried_before_any_trace_is_written(
+    checkpoint, tmp_path, monkeypatch
+):
+    """All that must be changed at once, and what it says is enough."""
+    monkeypatch.setattr(pool, "_write_traces", lambda *_: pytest.fail("too late"))
+    student, grpo = {"weights": checkpoint}, {"row_tokens": 72}  # 24 + 48
+    with pytest.raises(UserError) as refused:
+        pool.pool(run_in(tmp_path / "run", student=student, grpo=grpo))
+    said = str(refused.value)
+    flags = dict(re.findall(r"--config\.(\S+?)='?([^\s';]+)", said))
+    assert {*flags} == {
+        *("sft.row_tokens", "tokenizer.pad"),
+        *("decoding.prompt_tokens", "grpo.row_tokens"),
+    }
+    pad = gguf_fields.FIRST + 2
+    assert f"padding is id {pad} (<turn>), which the student is to learn" in said
+    assert flags["tokenizer.pad"] == "<pad>"
+    monkeypatch.undo()
+    run = run_in(
+        tmp_path / "run",
+        student=student,
+        sft={"row_tokens": int(flags["sft.row_tokens"])},
+        decoding={"prompt_tokens": int(flags["decoding.prompt_tokens"])},
+        grpo={"row_tokens": int(flags["grpo.row_tokens"])},
+        tokenizer={"pad": flags["tokenizer.pad"]},
+    )
+    require_valid(run.config)
+    assert "pool.parquet" in pool.pool(run)
 
 
 def test_features_are_those_of_the_reasoning_alone(made):

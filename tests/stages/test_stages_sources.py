@@ -4,22 +4,19 @@ import dataclasses
 import itertools
 from types import SimpleNamespace
 
-import jax
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from smoke_config import run_in
 
-from routejax import checkpoints, envs, grpo, workdir
-from routejax.errors import UserError
+from routejax import checkpoints, envs, workdir
 from routejax.packing import Example
 from routejax.rollout import Rollout
-from routejax.scoring import score
 from routejax.stages import evaluate
-from routejax.stages import grpo as grpo_stage
 from routejax.stages.sft import Examples
 
 SHAPE = {"row_tokens": 16, "row_multiple": 2}
+VERDICT = envs.Verdict(False, 0.0, "1", "answered")
 
 
 # SFT ---------------------------------------------------------------------------------
@@ -35,9 +32,9 @@ def drawn(source, steps, first=10):
     """Numbers of the examples in each batch, sorted."""
     found = []
     for step in range(steps):
-        batch, facts = source.next({}, step)
+        (batch,), facts = source.next({}, step)
         tokens = np.asarray(batch.rows.tokens)[np.asarray(batch.weights) > 0]
-        assert facts == {"examples": len(tokens)}
+        assert facts == {"examples": len(tokens), "tokens": 2 * len(tokens)}
         found.append(sorted(int(token) - first for token in tokens))
     return found
 
@@ -74,136 +71,6 @@ def test_examples_go_on_where_they_stood(stop):
     later = examples()
     later.restore(source.state())
     assert drawn(later, 8 - stop) == whole[stop:]
-
-
-# GRPO --------------------------------------------------------------------------------
-
-PROBLEMS = envs.problem_set(["count"], [1, 2, 3], 3, split="rl", seed=0).problems
-REWARDS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]])
-VERDICT = envs.Verdict(False, 0.0, "1", "answered")
-
-
-def rolled(params, problems, step):
-    """Two samples per problem; sample n has n % 3 + 1 tokens."""
-    del params, step
-    lengths = np.array([n % 3 + 1 for n in range(2 * len(problems))], np.int32)
-    return Rollout(
-        problems=problems,
-        examples=[Example([1, 5], [6] * int(n)) for n in lengths],
-        texts=[""] * len(lengths),
-        verdicts=[VERDICT] * len(lengths),
-        rewards=REWARDS[: len(problems)],
-        logps=np.where(np.arange(4) < lengths[:, None], -np.arange(1.0, 5), 0.0),
-        lengths=lengths,
-        truncated=lengths == 3,
-        steps=9,
-    )
-
-
-@pytest.fixture
-def source(student, params):
-    """`grpo_stage.Rollouts` over `PROBLEMS`."""
-
-    def call(roll=rolled, problems=PROBLEMS, seed=0, prompts=4, groups="mixed"):
-        return grpo_stage.Rollouts(
-            *(problems, roll, student, params),
-            preset=grpo.PRESETS["paper"],
-            seed=seed,
-            prompts=prompts,
-            groups=groups,
-            temperature=1.0,
-            **SHAPE,
-        )
-
-    return call
-
-
-@pytest.mark.parametrize(
-    ("groups", "kept"), [("mixed", [2, 3, 6, 7]), ("all", [*range(8)])]
-)
-def test_mixed_groups_alone_or_all_with_the_same_weights(groups, kept, source, params):
-    batch, facts = source(groups=groups).next(params, 0)
-    # Sequence mean: a token of a response of length n weighs 1 / (8 n), also where
-    # other groups were left out.
-    weights = np.asarray(batch.weights)
-    lengths = [n % 3 + 1 for n in kept]
-    assert weights.sum() == pytest.approx(len(kept) / 8)
-    expected = sorted(1 / (8 * n) for n in lengths for _ in range(n))
-    assert sorted(weights[weights > 0].tolist()) == pytest.approx(expected)
-    assert facts == {
-        "reward": 0.5,
-        "all_fail": 0.25,
-        "mixed": 0.5,
-        "all_correct": 0.25,
-        "length": pytest.approx(np.mean([1, 2, 3, 1, 2, 3, 1, 2])),
-        "truncated": 0.25,
-        "unparsed": 0.0,
-        "sampler_steps": 9,
-    }
-
-
-def test_every_token_has_its_own_log_probabilities(source, params, student):
-    batch, _ = source(groups="all").next(params, 0)
-    inside = np.asarray(batch.weights) > 0
-    assert sorted(np.asarray(batch.old_logps)[inside].tolist()) == sorted(
-        -float(t + 1) for n in range(8) for t in range(n % 3 + 1)
-    )
-    assert not np.asarray(batch.old_logps)[~inside].any()
-    scores = score(student, params, batch.rows, 1.0)
-    np.testing.assert_array_equal(batch.ref_logps, scores.logps)
-
-
-def test_the_reference_stays_while_the_policy_moves(source, params):
-    digest = checkpoints.weights_hash(params)
-    first, _ = source(groups="all").next(params, 0)
-    moved = jax.tree.map(lambda x: x + 1, params)
-    second, _ = source(groups="all").next(moved, 0)
-    np.testing.assert_array_equal(first.ref_logps, second.ref_logps)
-    assert checkpoints.weights_hash(params) == digest
-
-
-def asked(source, params, steps):
-    """Ids of the problems of each step."""
-    seen = []
-
-    def roll(params, problems, step):
-        seen.append([problem.id for problem in problems])
-        return rolled(params, problems, step)
-
-    source = source(roll=roll)
-    return seen, source
-
-
-def test_no_batch_has_a_problem_twice_and_epochs_differ(source, params):
-    seen, made = asked(source, params, 6)
-    for step in range(6):
-        made.next(params, step)
-    assert all(len(set(batch)) == 4 for batch in seen)
-    for epoch in (seen[:2], seen[2:4], seen[4:]):  # 9 problems: two batches, one left
-        assert len({i for batch in epoch for i in batch}) == 8
-    assert seen[:2] != seen[2:4] != seen[4:]
-
-
-def test_rollouts_go_on_where_they_stood(source, params):
-    seen, made = asked(source, params, 6)
-    for step in range(5):
-        made.next(params, step)
-        state = made.state()
-    made.next(params, 5)
-    again, later = asked(source, params, 1)
-    later.restore(state)
-    later.next(params, 5)
-    assert again == seen[5:]
-
-
-def test_more_prompts_than_problems_are_refused(source):
-    with pytest.raises(UserError, match=r"at most 9 \(problems for RL\), got 10"):
-        source(prompts=10)
-
-
-def test_an_unknown_choice_of_groups_is_refused(source):
-    with pytest.raises(UserError, match="'mixed' or 'all', got 'some'"):
-        source(groups="some")
 
 
 # Evaluation --------------------------------------------------------------------------

@@ -1,0 +1,139 @@
+"""What is looked at while a student is trained, every so many steps and at the end.
+
+A look depends on the parameters alone, so a run that was stopped and goes on has the
+same numbers as one that was not. They stand in the line of the step after which they
+were taken, under names that begin with `eval_`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import jax
+
+from routejax import loop, sft
+from routejax.envs import Problem
+from routejax.errors import UserError
+from routejax.models import Params
+from routejax.packing import Example
+from routejax.rollout import rollout
+from routejax.stages.run import Run
+
+Look = Callable[[Params, int], loop.Metrics]
+
+# Keeps samples of a look apart from those of training and of the evaluation.
+_STEP = 2**31 + 1
+
+
+class Ided(Protocol):
+    """Examples with ids and prompts, one of each per row."""
+
+    @property
+    def examples(self) -> list[Example]: ...
+    @property
+    def prompts(self) -> list[str]: ...
+
+
+class Sides(NamedTuple):
+    train: list[Example]
+    heldout: list[Example]
+
+
+def nothing(params: Params, done: int) -> loop.Metrics:
+    """The look of a training that is not looked at."""
+    del params, done
+    return {}
+
+
+def every(steps: int, last: int, of: Callable[[Params], loop.Metrics]) -> Look:
+    """`of` after every so many steps and after the last one; 0 steps: never."""
+    if not steps:
+        return nothing
+
+    def look(params: Params, done: int) -> loop.Metrics:
+        if done % steps and done != last:
+            return {}
+        began = time.monotonic()
+        found = {f"eval_{name}": value for name, value in of(params).items()}
+        return found | {"eval_s": time.monotonic() - began}
+
+    return look
+
+
+class HeldOut:
+    """Rows that are only looked at, packed once."""
+
+    def __init__(self, run: Run, rows: Sequence[Example]):
+        multiple = run.row_multiple(1, None)
+        tokens = run.config["sft"]["row_tokens"]
+        batch = sft.batch(rows, row_tokens=tokens, row_multiple=multiple)
+        self._batch = run.divided(batch)
+        self._loss = jax.jit(sft.loss(run.student))
+
+    def loss(self, params: Params) -> float:
+        """Mean negative log-likelihood of the response tokens, in nats."""
+        return float(self._loss(params, self._batch)[0])
+
+
+def sides(rows: Ided, share: float) -> Sides:
+    """Some prompts with all their rows held out: a share of the rows.
+
+    Prompts come in the order of their hash, whatever that of the rows; one with more
+    rows than are still to be held out is left to training, so that selections of equal
+    size have as a rule equally many rows on each side.
+
+    Raises:
+        UserError: no prompt can be held out, or none is left.
+    """
+    members: dict[str, list[int]] = {}
+    for number, prompt in enumerate(rows.prompts):
+        members.setdefault(prompt, []).append(number)
+    left, out = round(share * len(rows.prompts)), set()
+    for prompt in sorted(members, key=lambda p: hashlib.sha256(p.encode()).digest()):
+        if len(members[prompt]) <= left:
+            left -= len(members[prompt])
+            out |= {*members[prompt]}
+    if not out or len(out) == len(rows.prompts):
+        raise UserError(
+            f"sft.heldout_share {share} of {len(rows.prompts)} rows of {len(members)} "
+            f"prompts holds out {len(out)} rows; prompts are held out whole. Raise or "
+            "lower it, or set sft.evaluate_every to 0"
+        )
+    found = enumerate(rows.examples)
+    parts: tuple[list[Example], list[Example]] = ([], [])
+    for number, example in found:
+        parts[number in out].append(example)
+    return Sides(*parts)
+
+
+def solving(run: Run, problems: Sequence[Problem], seed: int, samples: int) -> Any:
+    """What share of samples, and of problems in all their samples, is solved."""
+    decoding = run.decoding(run.config["evaluation"]["temperature"])
+
+    def of(params: Params) -> loop.Metrics:
+        solved = rollout(
+            run.student,
+            params,
+            run.tokenizer,
+            problems,
+            samples=samples,
+            seed=seed,
+            step=_STEP,
+            decoding=decoding,
+            mesh=run.mesh,
+        ).solved
+        return {
+            "acc1": float(solved.mean()),
+            f"pass{samples}": float(solved.any(1).mean()),
+        }
+
+    return of
+
+
+def spread_out(problems: Sequence[Problem], count: int) -> list[Problem]:
+    """So many problems at equal distances in their order, or all where fewer."""
+    count = min(count, len(problems))
+    return [problems[n * len(problems) // count] for n in range(count)]
