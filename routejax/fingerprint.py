@@ -34,7 +34,9 @@ from routejax.program import run_program
 from routejax.workdir import write
 
 _EXPLAIN = flags.DEFINE_string("explain", None, "Id of a trace to look at.")
-_HTML = flags.DEFINE_string("html", None, "File for the page of --explain.")
+_HTML = flags.DEFINE_string(
+    "html", None, "File for the page of --explain.", allow_override=True
+)
 _FEATURES = flags.DEFINE_bool(
     "features", False, "Prints the family's features, a line each, and ends."
 )

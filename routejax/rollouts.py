@@ -37,7 +37,10 @@ _FILTER = flags.DEFINE_string(
 _PROBLEM = flags.DEFINE_string("problem", None, "Id of a problem.")
 _N = flags.DEFINE_integer("n", 4, "Samples to print.")
 _HTML = flags.DEFINE_string(
-    "html", None, "File for the page; WORKDIR/rollouts.html if none is named."
+    "html",
+    None,
+    "File for the page; WORKDIR/rollouts.html if none is named.",
+    allow_override=True,
 )
 
 Files = Mapping[tuple[str, int], Mapping[int, Path]]

@@ -7,7 +7,6 @@ Compiled programs of the first run serve the others, which is also what a restar
 import functools
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -19,6 +18,17 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).parent.parent
 SMOKE = "--config=configs/rlve.py:smoke"
 WAIT_S = 400.0  # far more than any run needs; a hang must not hang the suite
+
+# Starts a command and writes what it took. A small process of its own, because the peak
+# of a process counts what its parent held when it was started.
+_MEASURE = """
+import json, pathlib, resource, subprocess, sys
+status = subprocess.call(sys.argv[2:])
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+took = {"cpu_s": used.ru_utime + used.ru_stime, "peak_bytes": used.ru_maxrss * 1024}
+pathlib.Path(sys.argv[1]).write_text(json.dumps(took))
+sys.exit(status)
+"""
 
 # Removed when the interpreter ends.
 _SCRATCH = tempfile.TemporaryDirectory(prefix="routejax-tests-")
@@ -32,10 +42,14 @@ class Ended(NamedTuple):
     err: str
 
 
-def start(workdir: Path, *flags: str) -> subprocess.Popen[str]:
-    """A running process of the main job."""
+def start(
+    workdir: Path, *flags: str, took: Path | None = None
+) -> subprocess.Popen[str]:
+    """A running process of the main job, which may be measured into a file."""
+    job = ["-m", "routejax.train", SMOKE, f"--workdir={workdir}", *flags]
+    measured = ["-c", _MEASURE, str(took), sys.executable] if took else []
     return subprocess.Popen(
-        [sys.executable, "-m", "routejax.train", SMOKE, f"--workdir={workdir}", *flags],
+        [sys.executable, *measured, *job],
         cwd=ROOT,
         env=_environment(),
         stdout=subprocess.PIPE,
@@ -69,14 +83,12 @@ class Finished(NamedTuple):
 def finished() -> Finished:
     """A smoke run that nothing interrupted; tests read it and never write to it."""
     root = scratch("finished")
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    took = root.parent / "took.json"
     began = time.monotonic()
-    ended = run(root)
+    ended = end(start(root, took=took))
     assert ended.status == 0, ended.err
     wall_s = time.monotonic() - began
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu_s = sum(getattr(used, t) - getattr(before, t) for t in ("ru_utime", "ru_stime"))
-    return Finished(root, ended, wall_s, cpu_s, used.ru_maxrss * 1024)
+    return Finished(root, ended, wall_s, **json.loads(took.read_text()))
 
 
 def scratch(name: str) -> Path:
@@ -125,6 +137,12 @@ def logs(root: Path) -> dict[str, list[dict[str, Any]]]:
             {k: v for k, v in row.items() if not k.endswith("_s")} for row in rows
         ]
     return found
+
+
+def weights(root: Path) -> dict[str, str]:
+    """Hash of the weights that every training ended with."""
+    paths = sorted(root.glob("arms/*/*/*/weights.sha256"))
+    return {str(path.parent.relative_to(root)): path.read_text() for path in paths}
 
 
 def files(root: Path) -> dict[str, bytes]:

@@ -1,7 +1,9 @@
 """What every entry does around its work, on a config of its own."""
 
+import importlib
 import signal
 import sys
+from pathlib import Path
 
 import pytest
 from absl import flags
@@ -149,3 +151,11 @@ def test_how_work_can_end(call):
     ]
     with pytest.raises(ZeroDivisionError):  # a defect keeps its traceback
         call(error=ZeroDivisionError())
+
+
+def test_all_entries_fit_into_one_process():
+    folder = Path(program.__file__).parent
+    entries = [p for p in folder.glob("*.py") if "__main__" in p.read_text()]
+    assert len(entries) > 4
+    for path in entries:
+        importlib.import_module(f"routejax.{path.stem}")

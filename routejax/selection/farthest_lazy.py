@@ -194,7 +194,7 @@ def _refresh(
         last = min(first + _PICKS, done)
         some = int(np.searchsorted(seen, last))  # the others have seen these picks
         dots = buffer[: some * (last - first)].reshape(some, last - first)
-        np.dot(values[:some], now.picked[first:last].T, out=dots)
+        _multiply(values[:some], now.picked[first:last], dots)
         lower(dots, now.pick_norms[first:last], norms[:some], closest[:some])
         ahead = _keys(closest, rows) > bound
         if ahead.sum() < len(rows) - len(rows) // 8:
@@ -208,6 +208,20 @@ def _refresh(
     now.closest[rows], now.seen[rows] = closest, done
 
 
+def _multiply(
+    rows: Float32[np.ndarray, "n D"],
+    picks: Float32[np.ndarray, "m D"],
+    out: Float32[np.ndarray, "n m"],
+) -> None:
+    """Products of all pairs; exact, because both sides hold integers of the grid.
+
+    Some BLAS builds also compute in lanes that belong to no entry, and what lies there
+    may raise floating-point flags that say nothing about the result.
+    """
+    with np.errstate(all="ignore"):
+        np.dot(rows, picks.T, out=out)
+
+
 def _choose(
     now: Standing, rows: Int64[np.ndarray, "m"], done: int, bound: int, run: Run
 ) -> int:
@@ -217,7 +231,7 @@ def _choose(
 
     def multiply(first: int) -> None:
         last = first + _TILE
-        np.dot(values[first:last], values.T, out=dots[first:last])
+        _multiply(values[first:last], values, dots[first:last])
 
     run(multiply, len(rows), _TILE)
     room = min(len(now.picks) - done, len(rows))
