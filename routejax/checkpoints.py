@@ -268,7 +268,9 @@ def opened(folder: Path, **settings: Any) -> Iterator[Checkpoints]:
 
     Args:
         keep: newest checkpoints that stay on disk.
-        every_s: seconds between saves; a kill loses at most these and one step.
+        every_s: seconds between saves, or as long as the save of the one before takes
+            where that is longer; a kill loses at most this time, one step, and the save
+            under way.
         keep_every: besides the newest, every so many steps; these outlive the training,
             in `KEPT` beside the folder. 0: none.
         best: besides these, the one with the best value of this metric; "": none.

@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,7 +19,8 @@ from jaxtyping import Bool, Float, Int
 
 from routejax import processes
 from routejax.draw import FULL, Truncation
-from routejax.envs import Problem, Verdict, judge
+from routejax.envs import Problem, Verdict, judging
+from routejax.envs.judging import Judges, Judging
 from routejax.errors import UserError
 from routejax.models import Params, Student
 from routejax.packing import Example
@@ -36,6 +38,7 @@ class Decoding:
     max_new_tokens: int
     prompt_tokens: int  # width of the padded prompts
     temperature: float  # 0 takes the likeliest token
+    parts: int = 1  # sampled one after the other; one is judged as the next is sampled
     # Which tokens may be drawn; draw.Truncation
     top_k: int = 0
     top_p: float = 1.0
@@ -72,7 +75,9 @@ class Rollout:
         lengths: sampled tokens, the stop included.
         truncated: reached the limit without a stop.
         steps: decoding steps the sampler took.
-        seconds: what sampling and judging took, by metric name.
+        seconds: what sampling and judging took, by metric name; judging that goes on
+            while something is sampled is not counted.
+        judge_queue: responses that were not judged when all were sampled.
     """
 
     problems: Sequence[Problem]
@@ -85,6 +90,7 @@ class Rollout:
     truncated: Bool[np.ndarray, " N"]
     steps: int
     seconds: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    judge_queue: int = 0
 
     @property
     def solved(self) -> Bool[np.ndarray, "Q G"]:
@@ -104,10 +110,12 @@ def rollout(
     step: int,
     decoding: Decoding,
     mesh: Mesh | None = None,
+    judges: Judges | None = None,
 ) -> Rollout:
     """`samples` judged responses per problem; `mesh` divides the sampling.
 
     The randomness of a sample is a function of (seed, step, problem id, its index).
+    Without `judges` only what needs no worker can be judged.
 
     Raises:
         UserError: a prompt is longer than `decoding.prompt_tokens`, a temperature is
@@ -118,6 +126,61 @@ def rollout(
             f"temperature must be at least 0, got {decoding.temperature}; "
             "0 takes the likeliest token"
         )
+    size = -(-len(problems) // decoding.parts) or 1
+    begun = [
+        _begun(
+            student,
+            params,
+            tokenizer,
+            problems[first : first + size],
+            samples=samples,
+            seed=seed,
+            step=step,
+            decoding=decoding,
+            mesh=mesh,
+            judges=judges,
+        )
+        for first in range(0, max(len(problems), 1), size)
+    ]
+    queue, sampled_at = sum(one.left for _, one in begun), time.monotonic()
+    whole = joined([_finished(part, one, samples) for part, one in begun])
+    seconds = dict(whole.seconds)
+    seconds["judge_s"] += time.monotonic() - sampled_at
+    return dataclasses.replace(whole, judge_queue=queue, seconds=seconds)
+
+
+def joined(parts: Sequence[Rollout]) -> Rollout:
+    """Rollouts of different problems as one; counts and seconds add up."""
+
+    def whole(name: str) -> Any:
+        values = [getattr(part, name) for part in parts]
+        if isinstance(values[0], np.ndarray):
+            return np.concatenate(values)
+        if isinstance(values[0], Mapping):
+            return {key: sum(value[key] for value in values) for key in values[0]}
+        if isinstance(values[0], Sequence):
+            return [x for value in values for x in value]
+        return sum(values)
+
+    if len(parts) == 1:
+        return parts[0]
+    return Rollout(**{f.name: whole(f.name) for f in dataclasses.fields(Rollout)})
+
+
+def _begun(
+    student: Student,
+    params: Params,
+    tokenizer: Tokenizer,
+    problems: Sequence[Problem],
+    *,
+    samples: int,
+    seed: int,
+    step: int,
+    decoding: Decoding,
+    mesh: Mesh | None,
+    judges: Judges | None,
+) -> tuple[Rollout, Judging]:
+    """Samples without verdicts and rewards, and the judging of this process's own."""
     prompts = [tokenizer.prompt(problem.prompt) for problem in problems]
     queue = _queue(problems, prompts, samples, seed, step, decoding.prompt_tokens)
     began = time.monotonic()
@@ -134,37 +197,44 @@ def rollout(
         truncation=decoding.truncation,
     )
     tokens, lengths = np.asarray(out.tokens), np.asarray(out.lengths)
-    sampled = time.monotonic()
+    sampled_at = time.monotonic()
     ids = [tokens[n, : lengths[n]].tolist() for n in range(len(lengths))]
     texts = [tokenizer.decode(row) for row in ids]
     ended = np.array([bool(row) and row[-1] in tokenizer.stops for row in ids])
-    verdicts = _judged(problems, texts, samples)
-    # A response that was cut off has not been given, whatever it says so far.
-    solved = np.array([v.solved for v in verdicts]) & ended
-    return Rollout(
+    sampled = Rollout(
         problems=problems,
         examples=[Example(prompts[n // samples], row) for n, row in enumerate(ids)],
         texts=texts,
-        verdicts=verdicts,
-        rewards=solved.astype(np.float64).reshape(-1, samples),
+        verdicts=[],
+        rewards=np.zeros((len(problems), samples)),
         logps=np.asarray(out.logps),
         lengths=lengths,
         truncated=~ended,
         steps=int(out.steps),
-        seconds={"sample_s": sampled - began, "judge_s": time.monotonic() - sampled},
+        seconds={"sample_s": sampled_at - began},
     )
+    requests = [
+        judging.request(problems[q], text)
+        for q in range(processes.index(), len(problems), processes.count())
+        for text in texts[q * samples : (q + 1) * samples]
+    ]
+    submitted = (judges or Judges(workers=0)).submit(requests)
+    seconds = {**sampled.seconds, "judge_s": time.monotonic() - sampled_at}
+    return dataclasses.replace(sampled, seconds=seconds), submitted
 
 
-def _judged(
-    problems: Sequence[Problem], texts: Sequence[str], samples: int
-) -> list[Verdict]:
-    """The verdict of every sample; each process judges those of its own problems."""
-
-    def of_one(q: int) -> list[Verdict]:
-        own = texts[q * samples : (q + 1) * samples]
-        return [judge(problems[q], text) for text in own]
-
-    return [v for own in processes.divided(range(len(problems)), of_one) for v in own]
+def _finished(part: Rollout, begun: Judging, samples: int) -> Rollout:
+    """With the verdicts of all processes."""
+    found = processes.exchanged(begun.result())
+    verdicts = [
+        found[q % len(found)][q // len(found) * samples + g]
+        for q in range(len(part.problems))
+        for g in range(samples)
+    ]
+    # A response that was cut off has not been given, whatever it says so far.
+    solved = np.array([v.solved for v in verdicts]) & ~part.truncated
+    rewards = solved.astype(np.float64).reshape(-1, samples)
+    return dataclasses.replace(part, verdicts=verdicts, rewards=rewards)
 
 
 def _queue(

@@ -51,11 +51,12 @@ def opened(
     tensorboard: bool = True,
     wandb: str = "",
 ) -> Iterator[Sink]:
-    """What to call with each step and its row, from step `done` + 1 on.
+    """What to call with each step and its row.
 
     Args:
         folder: of the stage; sinks keep their files in folders of it.
         name: of the stage, for people.
+        done: steps that were done before, as far as is known; part of a file's name.
         say: where failures are told, a line each.
         about: what W&B shows as the run's config.
         tensorboard: event files in `folder/tensorboard`.
@@ -81,8 +82,9 @@ def opened(
 
 @contextmanager
 def to_tensorboard(folder: Path, done: int) -> Iterator[Sink]:
-    """An event file; steps after `done` that others have already are forgotten.
+    """An event file; steps that others have already, from its first on, are forgotten.
 
+    The first that is told counts: a damaged checkpoint may give way to an earlier one.
     A record is written at once and by this thread: the queue of tensorboardX's own
     SummaryWriter loses the last steps in a kill, and its thread the errors of a full
     disk; its EventsWriter waits for the disk at every step.
@@ -102,13 +104,18 @@ def to_tensorboard(folder: Path, done: int) -> Iterator[Sink]:
             sums = (struct.pack("<I", crc(part)) for part in (size, data))
             file.write(size + next(sums) + data + next(sums))
 
+        begun = False
+
         def write(step: int, row: Row) -> None:
+            nonlocal begun
+            if not begun:
+                start = event.SessionLog(status=event.SessionLog.START)
+                put(step=step, session_log=start)
+                begun = True
             values = [record.Value(tag=k, simple_value=v) for k, v in row.items()]
             put(step=step, summary=record(value=values))
 
         put(file_version="brain.Event:2")
-        start = event.SessionLog(status=event.SessionLog.START)
-        put(step=done + 1, session_log=start)
         yield write
 
 

@@ -19,7 +19,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import jax
 from absl import flags
@@ -58,10 +58,23 @@ def work(config: dict[str, Any], root: Path) -> None:
     run.require_divides()
     with opened_by_first(root, config):
         compile_once(root)
-        with mesh.entered(run.mesh):
+        with mesh.entered(run.mesh), run.judges:
             results = study(run)
+            say_failures(run)
         run.console.print(study_table(results))
         run.say(f"Report: {root / 'report.html'}")
+
+
+def say_failures(run: Run) -> None:
+    """Which verifiers failed; their responses count as not solved."""
+    stats = run.judges.stats()
+    for kind in ("errors", "timeouts"):
+        for env, failed in stats[kind].items():
+            ids = ", ".join(failed["ids"][:5])
+            run.say(
+                f"Judging: {failed['count']:,} {kind} of {env}, the last "
+                f"{failed['last']!r}; problems {ids}"
+            )
 
 
 def finetune_published(config: dict[str, Any], root: Path) -> None:
@@ -136,8 +149,13 @@ def compile_once(root: Path) -> None:
     jax.config.update("jax_persistent_cache_enable_xla_caches", "none")
 
 
-if __name__ == "__main__":
+def entry() -> NoReturn:
+    """Ends this process with the status of the job."""
     status = run_program(main, default="configs/rlve.py")
     sys.stdout.flush()
     processes.leave(status)
     sys.exit(status)
+
+
+if __name__ == "__main__":
+    entry()

@@ -6,7 +6,7 @@ import pytest
 
 from routejax import checkpoints, mesh, update
 from routejax.errors import UserError
-from routejax.stages.overlong import apart
+from routejax.stages.overlong import apart, read_ids
 
 
 def state(value):
@@ -126,17 +126,25 @@ def test_one_device_to_eight_and_back(tmp_path, student, params):
 
 
 def test_all_that_are_too_long_are_listed_or_left_out_by_name(tmp_path):
-    asked = ("sft", ["a", "b", "c", "d"], [3, 9, 5, 8], 5, "row_tokens")
-    assert apart(*asked, "drop", tmp_path) == [0, 2]
-    lines = (tmp_path / "overlong.jsonl").read_text()
-    assert lines == '{"id": "b", "tokens": 9}\n{"id": "d", "tokens": 8}\n'
-    said = r"2 of 4 have more than row_tokens 5 tokens: b \(9\), d \(8\); all are in"
-    with pytest.raises(UserError, match=said):
-        apart(*asked, "error", tmp_path)
+    to = tmp_path / "over.jsonl"
+    rest = {"setting": "row_tokens", "block": "sft", "mend": "raise it", "to": to}
+    asked = ("rows", ["a", "b", "c", "d"], [3, 9, 5, 8], 5)
+    assert apart(*asked, rule="drop", **rest) == [0, 2]
+    assert to.read_text() == '{"id": "b", "tokens": 9}\n{"id": "d", "tokens": 8}\n'
+    assert read_ids(to) == ["b", "d"]
+    with pytest.raises(UserError) as told:
+        apart(*asked, rule="error", **rest)
+    assert str(told.value) == (
+        "2 of 4 rows have more than row_tokens 5 tokens: b (9), d (8); all are in "
+        f"{to}; set config.sft.overlong=drop to leave them out, or raise it"
+    )
 
 
 def test_nothing_too_long_leaves_no_file_and_nothing_left_is_an_error(tmp_path):
-    assert apart("sft", ["a"], [5], 5, "row_tokens", "error", tmp_path) == [0]
-    assert not (tmp_path / "overlong.jsonl").exists()
-    with pytest.raises(UserError, match="1 of 1 have more"):
-        apart("sft", ["a"], [6], 5, "row_tokens", "drop", tmp_path)
+    to = tmp_path / "over.jsonl"
+    rest = {"setting": "row_tokens", "block": "sft", "mend": "raise it", "to": to}
+    assert apart("rows", ["a"], [5], 5, rule="error", **rest) == [0]
+    assert not to.exists()
+    assert read_ids(to) == []
+    with pytest.raises(UserError, match=r"1 of 1 rows have more .*; raise it$"):
+        apart("rows", ["a"], [6], 5, rule="drop", **rest)

@@ -6,6 +6,7 @@ import shutil
 import signal
 import time
 
+import forked
 import pytest
 from runs import (
     copy,
@@ -14,13 +15,16 @@ from runs import (
     logs,
     results,
     run,
+    scratch,
     start,
     wait_until,
     warm,
+    weights,
 )
 
 pytestmark = pytest.mark.slow
 
+ROWS = ("sft/metrics.jsonl", "grpo/metrics.jsonl")
 SAVING = {
     "checkpoint": "arms/*/*/*/checkpoints/*.orbax-checkpoint-tmp*",
     "weights": "arms/*/*/*/weights.orbax-checkpoint-tmp*",
@@ -34,9 +38,11 @@ def leftovers(root):
     return [p for name in names for p in root.rglob(name) if ".compiled" not in p.parts]
 
 
-def assert_like_an_uninterrupted_run(root):
-    assert results(root) == results(finished().root)
-    assert logs(root) == logs(finished().root)
+def assert_like_an_uninterrupted_run(root, whole=None):
+    whole = whole or finished().root
+    assert weights(root) == weights(whole)
+    assert logs(root) == logs(whole)
+    assert results(root) == results(whole)
     assert leftovers(root) == []
 
 
@@ -60,6 +66,45 @@ def test_killed_while_it_writes_and_five_times_at_random_moments():
         end(process)
     assert run(root).status == 0
     assert_like_an_uninterrupted_run(root)
+
+
+# Everything that a step may be made of besides: several updates of a rollout, passes
+# of rows, prompts sampled in addition, and looks at what is held out.
+OPTIONS = (
+    "--config.sft.device_rows=4",
+    "--config.sft.evaluate_every=4",
+    "--config.sft.heldout_share=0.1",
+    "--config.grpo.updates=2",
+    "--config.grpo.device_rows=8",
+    "--config.grpo.refill=1",
+    "--config.grpo.min_mixed=8",
+    "--config.grpo.evaluate_every=2",
+    "--config.grpo.evaluate_problems=8",
+    "--config.checkpoint.keep_every=3",
+)
+
+
+def test_with_every_option_on_it_is_killed_at_random_steps():
+    whole, root = scratch("whole"), scratch("options")
+    (ended,) = forked.end(forked.start(whole, *OPTIONS))
+    assert ended.status == 0, ended
+    sft, grpo = (logs(whole)[f"arms/diverse/seed_0/{x}"] for x in ROWS)
+    assert all(("eval_loss" in x) == (x["step"] % 4 == 0) for x in sft[:-1])
+    assert [x["step"] for x in grpo if "eval_pass4" in x] == [2, 4]
+    assert any(x["refills"] for x in grpo)
+
+    shutil.copytree(whole / ".compiled", root / ".compiled")
+    rng = random.Random(20260925)
+    for least, most in ((1, 6), (5, 9), (3, 7)):
+        process = forked.start(root, *OPTIONS)
+        steps = Steps(root, rng.randint(least, most))
+        assert wait_until(steps.done, process), "the run is over before it is killed"
+        time.sleep(rng.uniform(0, 0.05))
+        process.kill()
+        forked.end(process)
+    (ended,) = forked.end(forked.start(root, *OPTIONS))
+    assert ended.status == 0, ended
+    assert_like_an_uninterrupted_run(root, whole)
 
 
 class Steps:

@@ -172,6 +172,22 @@ def test_a_finished_training_does_no_step(train, whole, tmp_path):
     assert_same(train(Counting(fails)), whole, tmp_path)
 
 
+def test_a_checkpoint_of_another_training_is_refused(train, tmp_path):
+    """Values as JSON has them: a tuple is a list."""
+    made = {"sft": {"epochs": 2, "betas": (1, 2)}, "rows": "ab"}
+    train(made_with=made)
+    train(made_with=made)
+    other = {"sft": {"epochs": 3, "betas": (1, 2)}, "rows": "cd"}
+    with pytest.raises(UserError) as told:
+        train(made_with=other)
+    assert str(told.value) == (
+        "the newest checkpoint is of another training: rows: 'ab' there, 'cd' now; "
+        "sft.epochs: 2 there, 3 now. Go on with what it was made with, or delete its "
+        "folder to train anew"
+    )
+    train(made_with=made)  # nothing was touched
+
+
 def test_a_log_shorter_than_the_checkpoint_is_refused(train, tmp_path):
     train()
     (tmp_path / "log.jsonl").write_text("{}\n")

@@ -159,6 +159,21 @@ def test_who_waits_hears_that_another_has_ended(together):
         assert "has ended:" in str(error)
 
 
+def test_a_folder_that_is_not_one_for_all_is_refused(together, tmp_path, monkeypatch):
+    monkeypatch.setattr(processes, "_SHARED_S", 0.2)
+    folders = [tmp_path / name for name in ("a", "a", "c")]
+    for folder in {*folders}:
+        folder.mkdir()
+    assert together(lambda index: processes.require_shared(folders[0])) == [None] * 3
+    together.store.told.clear()
+    found = together(lambda index: processes.require_shared(folders[index]))
+    for error, folder in zip(found, folders, strict=True):
+        assert isinstance(error, UserError)
+        assert f"{folder} is not one folder for all 3 processes" in str(error)
+        assert "is not seen by process 2; choose" in str(error)
+    assert [path for folder in folders for path in folder.iterdir()] == []
+
+
 # Looks --------------------------------------------------------------------------------
 
 
@@ -178,10 +193,32 @@ def test_prompts_are_held_out_whole_and_by_their_hash_alone():
     assert len(found.heldout) == 4
     assert sorted(found.train + found.heldout) == [*range(40)]
     assert not {prompts[n] for n in found.heldout} & {prompts[n] for n in found.train}
+    assert found.aside == 0
     turned = Learned([*range(40)][::-1], 0, [], prompts[::-1])
     assert sorted(looks.sides(turned, 0.1).heldout) == sorted(found.heldout)
     with pytest.raises(UserError, match="holds out 0 rows"):
         looks.sides(rows, 0.01)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_arms_of_equal_size_learn_equally_many_rows(size):
+    """Prompts of one to five rows each, 30 rows, a tenth held out: 27 to learn."""
+    prompts = [f"p{n // size}" for n in range(30)]
+    try:
+        found = looks.sides(Learned([*range(30)], 0, [], prompts), 0.1)
+    except UserError:
+        assert size == 5  # no prompt has as few rows as are to be held out
+        return
+    assert len(found.train) == 27
+    assert len(found.heldout) == {1: 3, 2: 2, 3: 3}[size]
+    assert found.aside == 3 - len(found.heldout)
+    assert not {*found.train} & {*found.heldout}
+
+
+def test_facts_stand_beside_every_look():
+    look = looks.with_facts(looks.every(2, 3, lambda params: {"a": 1}), {"overlong": 4})
+    assert look({}, 1) == {"overlong": 4}
+    assert look({}, 2).keys() == {"overlong", "eval_a", "eval_s"}
 
 
 def test_a_few_problems_at_equal_distances():

@@ -1,7 +1,9 @@
 """Rollouts: one row of requests per problem, judged; the sampler itself is played."""
 
+import contextlib
 import dataclasses
 import re
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +12,7 @@ import pytest
 from routejax import rollout, tokenizer
 from routejax.draw import FULL
 from routejax.envs import make_problem, write_trace
+from routejax.envs.judging import Judges
 from routejax.errors import UserError
 from routejax.rollout import Decoding
 from routejax.sampler import Samples, request_keys
@@ -31,12 +34,14 @@ def made():
 def play(student, params, made, monkeypatch):
     """A rollout whose sampler gives the ids it is told, and what it was asked."""
 
-    def played(rows, problems=PROBLEMS, **changes):
-        asked = {}
+    def played(all_rows, problems=PROBLEMS, judges=None, **changes):
+        asked = {"calls": 0}
+        left = list(all_rows)
 
         def sample(mesh, student, params, queue, **settings):
             assert mesh is None
-            asked.update(settings, queue=queue)
+            asked.update(settings, queue=queue, calls=asked["calls"] + 1)
+            rows = [left.pop(0) for _ in queue.owner]
             tokens = np.zeros((len(rows), settings["max_new"]), np.int32)
             for n, row in enumerate(rows):
                 tokens[n, : len(row)] = row
@@ -55,10 +60,11 @@ def play(student, params, made, monkeypatch):
             params,
             made,
             problems,
-            samples=len(rows) // max(1, len(problems)),
+            samples=len(all_rows) // max(1, len(problems)),
             seed=5,
             step=2,
             decoding=dataclasses.replace(DECODING, **changes),
+            judges=judges,
         )
         return found, asked
 
@@ -80,6 +86,68 @@ def test_rewards_are_one_row_per_problem(play, made):
         assert example.prompt == made.prompt(PROBLEMS[n // 3].prompt)
         assert example.response == row  # the sampled ids, never encoded again
     assert np.sum(found.logps != 0) == sum(map(len, rows))
+
+
+def test_parts_give_what_the_whole_gives(play, made):
+    """Three parts of one problem each, one judge for all; each part is sampled once."""
+    right = [made.response(text) for text in TRACES]
+    rows = [x for n in range(3) for x in (right[n], right[(n + 1) % 3])]
+    whole, _ = play(rows)
+    with Judges() as judges:
+        found, asked = play(rows, parts=3, judges=judges)
+    assert asked["calls"] == 3
+    assert found.rewards.tolist() == whole.rewards.tolist() == [[1, 0]] * 3
+    assert found.verdicts == whole.verdicts
+    assert found.texts == whole.texts
+    assert found.examples == whole.examples
+    assert list(found.problems) == PROBLEMS
+    np.testing.assert_array_equal(found.logps, whole.logps)
+    assert found.seconds.keys() == whole.seconds.keys() == {"sample_s", "judge_s"}
+    assert judges.stats()["here"] == 6
+
+
+@pytest.mark.parametrize("problems", [2, 3])
+def test_each_of_two_processes_judges_its_own(play, made, monkeypatch, problems):
+    """Played one after the other: what the second gives is told to the first."""
+    right = [made.response(text) for text in TRACES]
+    rows = [x for n in range(problems) for x in (right[n], right[(n + 1) % 3], [])]
+    alone, _ = play(rows, PROBLEMS[:problems])
+    told = {}
+    monkeypatch.setattr(rollout.processes, "count", lambda: 2)
+
+    def exchanged(value):
+        told[rollout.processes.index()] = value
+        return [value, told.get(1, value)]
+
+    monkeypatch.setattr(rollout.processes, "exchanged", exchanged)
+    monkeypatch.setattr(rollout.processes, "index", lambda: 1)
+    with contextlib.suppress(IndexError):  # the first has told nothing yet
+        play(rows, PROBLEMS[:problems])
+    monkeypatch.setattr(rollout.processes, "index", lambda: 0)
+    found, _ = play(rows, PROBLEMS[:problems])
+    assert [len(told[n]) for n in (0, 1)] == [3 * (problems - 1), 3]
+    assert found.verdicts == alone.verdicts
+    assert found.rewards.tolist() == alone.rewards.tolist() == [[1, 0, 0]] * problems
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_what_is_isolated_is_judged_by_workers_while_more_is_sampled(
+    play, made, monkeypatch, parts
+):
+    """The environment is one of the tests, known to the worker by its own table."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parent / "envs"))
+    sort = dataclasses.replace(PROBLEMS[0], env="right", config={"gold": "<think>"})
+    late = dataclasses.replace(PROBLEMS[1], env="sleeps")
+    right = made.response(TRACES[0])
+    table = {"table": "bad_verifiers:ENVS", "timeout_s": 1.0, "sandbox": "none"}
+    with Judges(workers=1, **table) as judges:
+        found, _ = play([right] * 4, [sort, late], judges=judges, parts=parts)
+    assert [v.status for v in found.verdicts] == ["answered"] * 2 + ["timeout"] * 2
+    assert found.rewards.tolist() == [[1, 1], [0, 0]]
+    assert found.judge_queue > 0
+    with pytest.raises(UserError, match=r"one of sort, .* got 'right'"):
+        play([right] * 2, [sort])
+    assert judges.stats()["timeouts"]["sleeps"]["ids"] == [late.id]
 
 
 def test_ids_are_kept_where_text_has_another_spelling(play, made):

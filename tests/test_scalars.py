@@ -73,6 +73,18 @@ def test_steps_that_are_done_again_are_there_once(done, tmp_path):
     assert points(tmp_path) == [(step, float(step)) for step in range(1, 8)]
 
 
+def test_a_start_that_goes_back_further_than_it_was_to_leaves_no_step_twice(tmp_path):
+    """The checkpoint of step 4 was damaged, so that of step 2 was taken up."""
+    with opened(tmp_path) as tell:
+        for step in range(1, 6):
+            tell(step, {"loss": float(step)})
+    with opened(tmp_path, done=4) as tell:
+        for step in range(3, 8):
+            tell(step, {"loss": -float(step)})
+    values = [1.0, 2.0, *(-float(step) for step in range(3, 8))]
+    assert points(tmp_path) == [*enumerate(values, 1)]
+
+
 def test_tensorboard_itself_reads_no_step_twice(tmp_path):
     module = "tensorboard.backend.event_processing.event_accumulator"
     reader = pytest.importorskip(module, reason="tensorboard is not installed")

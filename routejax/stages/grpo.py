@@ -11,8 +11,8 @@ from routejax.envs import Problem
 from routejax.models import Params
 from routejax.rollout import Rollout, rollout
 from routejax.stages.grpo_source import Rollouts
-from routejax.stages.looks import Look, every, solving, spread_out
-from routejax.stages.overlong import apart
+from routejax.stages.looks import Look, every, solving, spread_out, with_facts
+from routejax.stages.overlong import FILE, apart
 from routejax.stages.pool import read_problems
 from routejax.stages.rollout_rows import keeper
 from routejax.stages.run import Run
@@ -48,7 +48,7 @@ def _train(run: Run, arm: str, seed: int, weights: str, folder: Path) -> None:
     settings, name = dict(run.config["grpo"]), f"{arm} seed {seed} grpo"
     run.decoding(settings["temperature"]).require_trainable()
     steps, pass_rows = settings["steps"], run.pass_rows(settings["device_rows"])
-    problems = _fitting(run, folder)
+    problems, dropped = _fitting(run, folder)
     reference = checkpoints.load_weights(
         run.arm(arm, seed) / "sft" / "weights", run.fresh(seed), weights
     )
@@ -69,7 +69,10 @@ def _train(run: Run, arm: str, seed: int, weights: str, folder: Path) -> None:
         {"logp_gap": settings["max_logp_gap"]},
         pass_rows,
         counted="sampled_tokens",
-        look=_looks(run, seed),
+        look=with_facts(
+            _looks(run, seed),
+            {"overlong": dropped} if settings["overlong"] == "drop" else {},
+        ),
     )
     unmixed = source.state()["unmixed_steps"]  # with a last look at the reference
     if unmixed:
@@ -84,15 +87,23 @@ def _train(run: Run, arm: str, seed: int, weights: str, folder: Path) -> None:
     finish(folder, params, recipe)
 
 
-def _fitting(run: Run, folder: Path) -> list[Problem]:
-    """The problems whose prompts the sampler takes; those to look at, too, must fit."""
+def _fitting(run: Run, folder: Path) -> tuple[list[Problem], int]:
+    """The problems whose prompts the sampler takes, and how many others there are."""
     found = read_problems(run.root / "pool" / "problems_rl.json")
     lengths = [len(run.tokenizer.prompt(one.prompt)) for one in found]
     limit = run.config["decoding"]["prompt_tokens"]
-    rule = run.config["grpo"]["overlong"]
-    names = [problem.id for problem in found]
-    kept = apart("grpo", names, lengths, limit, "prompt_tokens", rule, folder)
-    return [found[n] for n in kept]
+    kept = apart(
+        "prompts",
+        [problem.id for problem in found],
+        lengths,
+        limit,
+        setting="decoding.prompt_tokens",
+        rule=run.config["grpo"]["overlong"],
+        block="grpo",
+        mend=f"raise it to {max(lengths)}",
+        to=folder / FILE,
+    )
+    return [found[n] for n in kept], len(found) - len(kept)
 
 
 def _looks(run: Run, seed: int) -> Look:
@@ -150,4 +161,5 @@ def _roll(
         step=step,
         decoding=run.decoding(temperature),
         mesh=run.mesh,
+        judges=run.judges,
     )

@@ -18,6 +18,9 @@ Over all samples and prompts of the step, those of further batches too:
     sampled_tokens  tokens of all responses
     truncated       share of responses that were cut off
     unparsed        share of responses without an answer that the verifier can read
+    judge_errors    responses whose verifier failed; they count as not solved
+    judge_timeouts  the same, for want of time
+    judge_queue     responses that were not yet judged when all were sampled
     sampler_steps   decoding steps
 
 Over tokens that are trained on; with several updates the mean over those that have it:
@@ -35,7 +38,7 @@ Over tokens that are trained on; with several updates the mean over those that h
 
 Seconds:
 
-    sample_s        in the sampler; judge_s: in the verifiers
+    sample_s        in the sampler; judge_s: in waiting for verdicts
     rollouts_s      for the file of the samples
     score_s         for log-probabilities of the reference, and of the policy where
                     there are several updates
@@ -65,6 +68,9 @@ def facts(rolled: Rollout) -> Metrics:
         "sampled_tokens": int(rolled.lengths.sum()),
         "truncated": float(rolled.truncated.mean()),
         "unparsed": float(np.mean([v.status != "answered" for v in rolled.verdicts])),
+        "judge_errors": sum(v.status == "error" for v in rolled.verdicts),
+        "judge_timeouts": sum(v.status == "timeout" for v in rolled.verdicts),
+        "judge_queue": rolled.judge_queue,
         "sampler_steps": rolled.steps,
     }
     for env in sorted(set(envs)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import jax
@@ -40,6 +40,7 @@ class Ided(Protocol):
 class Sides(NamedTuple):
     train: list[Example]
     heldout: list[Example]
+    aside: int  # on neither side
 
 
 def nothing(params: Params, done: int) -> loop.Metrics:
@@ -63,6 +64,11 @@ def every(steps: int, last: int, of: Callable[[Params], loop.Metrics]) -> Look:
     return look
 
 
+def with_facts(look: Look, facts: Mapping[str, float]) -> Look:
+    """The look, and the same facts after every step."""
+    return lambda params, done: {**look(params, done), **facts}
+
+
 class HeldOut:
     """Rows that are only looked at, packed once."""
 
@@ -79,11 +85,12 @@ class HeldOut:
 
 
 def sides(rows: Ided, share: float) -> Sides:
-    """Some prompts with all their rows held out: a share of the rows.
+    """Some prompts with all their rows held out: a share of the rows, or less.
 
     Prompts come in the order of their hash, whatever that of the rows; one with more
-    rows than are still to be held out is left to training, so that selections of equal
-    size have as a rule equally many rows on each side.
+    rows than are still to be held out is left to training. Where that leaves fewer held
+    out than the share, as many rows of the first such prompt stand aside: selections of
+    equal size have equally many rows to learn from, whatever their prompts.
 
     Raises:
         UserError: no prompt can be held out, or none is left.
@@ -91,22 +98,25 @@ def sides(rows: Ided, share: float) -> Sides:
     members: dict[str, list[int]] = {}
     for number, prompt in enumerate(rows.prompts):
         members.setdefault(prompt, []).append(number)
-    left, out = round(share * len(rows.prompts)), set()
+    left, out, larger = round(share * len(rows.prompts)), set(), []
     for prompt in sorted(members, key=lambda p: hashlib.sha256(p.encode()).digest()):
         if len(members[prompt]) <= left:
             left -= len(members[prompt])
             out |= {*members[prompt]}
-    if not out or len(out) == len(rows.prompts):
+        else:
+            larger += members[prompt]
+    if not out or not larger[left:]:
         raise UserError(
             f"sft.heldout_share {share} of {len(rows.prompts)} rows of {len(members)} "
             f"prompts holds out {len(out)} rows; prompts are held out whole. Raise or "
             "lower it, or set sft.evaluate_every to 0"
         )
-    found = enumerate(rows.examples)
-    parts: tuple[list[Example], list[Example]] = ([], [])
-    for number, example in found:
-        parts[number in out].append(example)
-    return Sides(*parts)
+    learned = {*larger[left:]}
+    return Sides(
+        [one for number, one in enumerate(rows.examples) if number in learned],
+        [one for number, one in enumerate(rows.examples) if number in out],
+        left,
+    )
 
 
 def solving(run: Run, problems: Sequence[Problem], seed: int, samples: int) -> Any:
@@ -124,6 +134,7 @@ def solving(run: Run, problems: Sequence[Problem], seed: int, samples: int) -> A
             step=_STEP,
             decoding=decoding,
             mesh=run.mesh,
+            judges=run.judges,
         ).solved
         return {
             "acc1": float(solved.mean()),

@@ -20,23 +20,28 @@ FILE = "overlong.jsonl"
 
 
 def apart(
-    block: str,
+    what: str,
     names: Sequence[str],
     lengths: Sequence[int],
     limit: int,
+    *,
     setting: str,
     rule: str,
-    folder: Path,
+    block: str,
+    mend: str,
+    to: Path,
 ) -> list[int]:
     """Places of those that fit, in order.
 
-    The others are in `overlong.jsonl`, a line each with id and tokens; without any
-    there is no file.
+    The others are in the file `to`, a line each with id and tokens; without any there
+    is no file.
 
     Args:
-        block: of the config, for the message.
+        what: plural of what they are.
         limit: most tokens, which `setting` names.
         rule: "error" or "drop".
+        block: of the config that has the rule; "" where there is no other.
+        mend: what else to do, for the message.
 
     Raises:
         UserError: some are too long and the rule is "error", or nothing is left.
@@ -46,13 +51,21 @@ def apart(
     if not over:
         return kept
     lines = (json.dumps({"id": names[n], "tokens": lengths[n]}) + "\n" for n in over)
-    processes.first_does(lambda: write(folder / FILE, "".join(lines)))
+    if processes.first():  # which may be at this alone
+        write(to, "".join(lines))
     if rule == "drop" and kept:
         return kept
     said = ", ".join(f"{names[n]} ({lengths[n]})" for n in over[:SHOWN])
-    more = f" and {len(over) - SHOWN} more" if len(over) > SHOWN else ""
+    more = f" and {len(over) - SHOWN:,} more" if len(over) > SHOWN else ""
+    if block and rule == "error":
+        mend = f"set config.{block}.overlong=drop to leave them out, or {mend}"
     raise UserError(
-        f"{len(over)} of {len(lengths)} have more than {setting} {limit} tokens: "
-        f"{said}{more}; all are in {folder / FILE}. Raise {setting} to "
-        f"{max(lengths)}, or set config.{block}.overlong=drop to leave them out"
+        f"{len(over):,} of {len(lengths):,} {what} have more than {setting} {limit} "
+        f"tokens: {said}{more}; all are in {to}; {mend}"
     )
+
+
+def read_ids(path: Path) -> list[str]:
+    """Ids in a file of `apart`; none where there is no file."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [json.loads(line)["id"] for line in lines]

@@ -1,13 +1,17 @@
 """Stage `pool`: verified traces, the problems of RL and evaluation, and a tokenizer.
 
-The three problem sets are disjoint by content: no question of one is in another.
+The three problem sets are disjoint by content: no question of one is in another. By
+the rule `overlong=drop` traces that no training row holds are left out here, before any
+selection, so that selections of equal size stay so.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import string
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from rich.console import Console
@@ -16,13 +20,17 @@ from routejax import envs, pools, tokenizer
 from routejax.envs import Problem
 from routejax.errors import UserError
 from routejax.progress import track
+from routejax.stages import problem_files
 from routejax.stages.checks import difficulties
+from routejax.stages.overlong import FILE, apart, read_ids
 from routejax.stages.run import Run
+from routejax.stages.sft import opening
 from routejax.traces import Trace, from_table
 from routejax.workdir import read_json, write, write_json, write_parquet
 
 TESTBED = "rlve"
 SPLITS = ("rl", "evaluation")  # sets of problems beside those of the traces
+_SIGNS = string.ascii_letters + string.digits + string.punctuation
 LOOKED_AT = 2  # questions of each environment and difficulty
 
 
@@ -30,11 +38,17 @@ def pool(run: Run) -> dict[str, str]:
     """Hashes of `pool.parquet`, `rejected.parquet`, `tokenizer.model` and the problems.
 
     The folder also has `counts.json`: what was written, verified, kept, and rejected by
-    which rule, with ids.
+    which rule, with ids; and, by the rule, `overlong.jsonl` and `rl_overlong.jsonl`.
     """
     config = run.config
     parts = ("envs", "difficulties", "pool", "problems", "tokenizer")
     inputs = {part: config[part] for part in parts}
+    if path := config["problems"]["path"]:
+        inputs["problems"] = config["problems"] | {"path": problem_files.digest(path)}
+    dropped = {block: config[block]["overlong"] == "drop" for block in ("sft", "grpo")}
+    if any(dropped.values()):
+        limits = (config["sft"]["row_tokens"], config["decoding"]["prompt_tokens"])
+        inputs |= {"overlong": dropped, "limits": limits}
     return run.stage(run.root / "pool", inputs, lambda folder: _make(run, folder))
 
 
@@ -43,9 +57,21 @@ def read_problems(path: Path) -> list[Problem]:
     return [Problem(**row) for row in read_json(path)]
 
 
+def eligible_pool(run: Run) -> pa.Table:
+    """The rows that may be selected, in pool order."""
+    table = pools.read_pool(run.root / "pool" / "pool.parquet")
+    found = pools.eligible(table, pools.TESTBEDS[TESTBED])[0]
+    over = {*read_ids(run.root / "pool" / FILE)}
+    if not over:
+        return found
+    return found.filter(
+        pa.array([name not in over for name in found["id"].to_pylist()])
+    )
+
+
 def _make(run: Run, folder: Path) -> None:
     if run.weights:
-        _look_ahead(run)
+        _look_ahead(run, folder)
     counts = _write_traces(run, folder)
     problems = {}
     for split in SPLITS:
@@ -63,10 +89,19 @@ def _make(run: Run, folder: Path) -> None:
     table = pools.read_pool(folder / "pool.parquet")
     _require_disjoint(table, problems)
     _train_tokenizer(run, folder, table, problems)
+    _count_overlong(run, folder, counts)
     write_json(folder / "counts.json", counts)
 
 
 def _drawn(run: Run, split: str, per_cell: int) -> envs.ProblemSet:
+    if path := run.config["problems"]["path"]:
+        return problem_files.chosen(
+            Path(path),
+            run.config["envs"][split],
+            difficulties(run.config["difficulties"][split]),
+            per_cell,
+            split=split,
+        )
     return envs.problem_set(
         run.config["envs"][split],
         difficulties(run.config["difficulties"][split]),
@@ -76,7 +111,19 @@ def _drawn(run: Run, split: str, per_cell: int) -> envs.ProblemSet:
     )
 
 
-def _look_ahead(run: Run) -> None:
+def _count_overlong(run: Run, folder: Path, counts: dict[str, Any]) -> None:
+    """Takes those that were left out off the counts, and tells of too few others."""
+    rows, rl = len(read_ids(folder / FILE)), len(read_ids(folder / f"rl_{FILE}"))
+    if not rows and not rl:
+        return
+    counts["rejected"]["overlong"] = rows
+    counts["eligible"] = len(eligible_pool(run))
+    counts["rl"]["overlong"] = rl
+    left = counts["rl"]["problems"] - rl
+    _require_enough(run, counts["eligible"], counts["pool"]["shortfalls"], left)
+
+
+def _look_ahead(run: Run, folder: Path) -> None:
     """The first few questions of every cell against the limits, before all are made.
 
     A published tokenizer is there already; in how many ids it cuts a text nobody knows.
@@ -88,7 +135,7 @@ def _look_ahead(run: Run) -> None:
     problems = {split: _drawn(run, split, LOOKED_AT).problems for split in SPLITS}
     if traces:
         silent = dataclasses.replace(run, console=Console(quiet=True))
-        _require_fit(silent, run.tokenizer, traces, problems)
+        _require_fit(silent, folder, run.tokenizer, traces, problems)
 
 
 def _write_traces(run: Run, folder: Path) -> dict:
@@ -146,6 +193,8 @@ def _train_tokenizer(
     traces = list(from_table(table))
     texts = [f"{trace.prompt}\n{trace.response}" for trace in traces]
     texts += [problem.prompt for problem in problems["rl"]]
+    if run.config["problems"]["path"]:
+        texts.append(" ".join(_SIGNS))  # those of other packages use all of them
     if run.weights:
         made = run.tokenizer
     else:
@@ -153,23 +202,27 @@ def _train_tokenizer(
         write(folder / "tokenizer.model", made.files["tokenizer.model"])
     prompts = [problem.prompt for problem in problems["evaluation"]]
     tokenizer.audit(made, texts + prompts)
-    _require_fit(run, made, traces, problems)
+    _require_fit(run, folder, made, traces, problems)
 
 
 def _require_fit(
     run: Run,
+    folder: Path,
     made: tokenizer.Tokenizer,
     traces: Sequence[Trace],
     problems: Mapping[str, Sequence[Problem]],
 ) -> None:
     """Refuses now what would stop a later stage, all of it in one message."""
-    found = [*_misfits(run, made, traces, problems)]
+    for listed in folder.glob(f"*{FILE}"):  # of a start that was refused
+        listed.unlink()
+    found = [*_misfits(run, folder, made, traces, problems)]
     if found:
         raise UserError("; ".join(found))
 
 
 def _misfits(
     run: Run,
+    folder: Path,
     made: tokenizer.Tokenizer,
     traces: Sequence[Trace],
     problems: Mapping[str, Sequence[Problem]],
@@ -177,31 +230,53 @@ def _misfits(
     unsound, lengths = None, []
     with track(run.console, "lengths", len(traces), "traces") as progress:
         for done, trace in enumerate(traces, 1):
-            turn = made.turn(trace.prompt, trace.response)
+            said = opening(made, trace.prompt, trace.response)
+            turn = made.turn(trace.prompt, said)
             lengths.append(sum(map(len, turn)))
             unsound = unsound or _unsound(made, turn, trace)
             progress.update(done)
-    limit = run.config["sft"]["row_tokens"]
-    longest = max(lengths)
-    if longest > limit:
-        over, trace = sum(n > limit for n in lengths), traces[lengths.index(longest)]
-        yield (
-            f"{over:,} of {len(traces):,} traces are longer than sft.row_tokens "
-            f"{limit}: trace {trace.id} ({trace.env}) has {longest} tokens; lower "
-            f"pool.max_words or raise it: --config.sft.row_tokens={_roomy(longest)}"
-        )
-    asked = [problem for drawn in problems.values() for problem in drawn]
-    lengths = [len(made.prompt(problem.prompt)) for problem in asked]
-    limit = run.config["decoding"]["prompt_tokens"]
-    longest = max(lengths)
-    if longest > limit:
-        problem = asked[lengths.index(longest)]
-        yield (
-            f"problem {problem.id} ({problem.env}) has a prompt of {longest} tokens, "
-            f"decoding.prompt_tokens is {limit}; raise it: {_longer(run, longest)}"
+    yield from _refused(
+        "traces",
+        [trace.id for trace in traces],
+        lengths,
+        run.config["sft"]["row_tokens"],
+        setting="sft.row_tokens",
+        rule=run.config["sft"]["overlong"],
+        block="sft",
+        mend="lower pool.max_words, or raise it: "
+        f"--config.sft.row_tokens={_roomy(max(lengths))}",
+        to=folder / FILE,
+    )
+    sizes = {
+        split: [len(made.prompt(problem.prompt)) for problem in drawn]
+        for split, drawn in problems.items()
+    }
+    mend = f"raise it: {_longer(run, max(map(max, sizes.values())))}"
+    for split, drawn in problems.items():
+        # What is asked in the evaluation is asked whole, whoever is asked.
+        rules = {"rl": (run.config["grpo"]["overlong"], "grpo")}
+        rule, block = rules.get(split, ("error", ""))
+        yield from _refused(
+            f"prompts ({split})",
+            [problem.id for problem in drawn],
+            sizes[split],
+            run.config["decoding"]["prompt_tokens"],
+            setting="decoding.prompt_tokens",
+            rule=rule,
+            block=block,
+            mend=mend,
+            to=folder / f"{split}_{FILE}",
         )
     if unsound:
         yield unsound
+
+
+def _refused(*what: Any, **how: Any) -> Iterator[str]:
+    """What `apart` refuses, in words."""
+    try:
+        apart(*what, **how)
+    except UserError as error:
+        yield str(error)
 
 
 def _unsound(

@@ -14,6 +14,7 @@ from jax.sharding import Mesh
 from rich.console import Console
 
 from routejax import mesh, models, processes, workdir
+from routejax.envs.judging import Judges
 from routejax.errors import UserError
 from routejax.grpo import PRESETS, Preset
 from routejax.models import Params, Student, weights
@@ -157,6 +158,11 @@ class Run:
         """What the rows of a batch are a multiple of: also of passes and devices."""
         parts = mesh.batch_parts(self.mesh) if self.mesh else 1
         return math.lcm(asked, pass_rows or parts)
+
+    @functools.cached_property
+    def judges(self) -> Judges:
+        """Those of this process; `train` ends them."""
+        return Judges(**self.config["judging"])
 
     def decoding(self, temperature: float, **truncation: Any) -> Decoding:
         settings = {**self.config["decoding"], **truncation}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import grain
@@ -15,14 +16,15 @@ from routejax.errors import UserError
 from routejax.models import Params
 from routejax.packing import Example
 from routejax.progress import track
-from routejax.stages.looks import HeldOut, Look, every, nothing, sides
-from routejax.stages.overlong import apart
+from routejax.stages.looks import HeldOut, Look, every, nothing, sides, with_facts
+from routejax.stages.overlong import FILE, apart
 from routejax.stages.run import Run
 from routejax.tokenizer import Tokenizer, require_sound
 from routejax.workdir import inputs_of, write, write_json
 
 # Settings of `config.sft` that go as they are to `Examples`.
 _OF_SOURCE = ("epochs", "batch_examples", "row_tokens", "row_multiple")
+_NONE: Mapping[str, float] = MappingProxyType({})
 _NO_SINKS = {"tensorboard": False, "wandb": ""}  # of processes that write nothing
 
 
@@ -140,14 +142,17 @@ def _train(run: Run, arm: str, seed: int, folder: Path) -> None:
     name, found = f"{arm} seed {seed} sft", examples(run, arm)
     rows, dropped = _fitting(run, found, folder)
     settings, heldout = run.config["sft"], None
-    train = rows.examples
+    train, rest, aside = rows.examples, [], 0
     if settings["evaluate_every"]:
-        train, rest = sides(rows, settings["heldout_share"])
+        train, rest, aside = sides(rows, settings["heldout_share"])
         heldout = HeldOut(run, rest)
-    params, recipe = tune(run, folder, name, train, seed, heldout=heldout)
+    counted = {"overlong": dropped} if settings["overlong"] == "drop" else {}
+    params, recipe = tune(
+        run, folder, name, train, seed, heldout=heldout, facts=counted
+    )
     # Not in the recipe, which is that of all arms.
     facts = {"rows": len(found.examples), "thoughts_opened": rows.opened}
-    facts |= {"overlong": dropped, "heldout": len(rows.examples) - len(train)}
+    facts |= {"overlong": dropped, "heldout": len(rest), "aside": aside}
     if processes.first():
         write_json(folder / "examples.json", facts)
     finish(folder, params, recipe)
@@ -157,7 +162,17 @@ def _fitting(run: Run, rows: Learned, folder: Path) -> tuple[Learned, int]:
     """The rows that a training row holds, and how many others there are."""
     lengths = [len(one.prompt) + len(one.response) for one in rows.examples]
     limit, rule = run.config["sft"]["row_tokens"], run.config["sft"]["overlong"]
-    kept = apart("sft", rows.names, lengths, limit, "row_tokens", rule, folder)
+    kept = apart(
+        "rows",
+        rows.names,
+        lengths,
+        limit,
+        setting="sft.row_tokens",
+        rule=rule,
+        block="sft",
+        mend=f"raise it to {max(lengths)}",
+        to=folder / FILE,
+    )
     left = Learned(
         [rows.examples[n] for n in kept],
         rows.opened,
@@ -176,10 +191,12 @@ def tune(
     watched: Callable[[loop.Source], loop.Source] = lambda source: source,
     headline: Sequence[str] = ("loss",),
     heldout: HeldOut | None = None,
+    facts: Mapping[str, float] = _NONE,
 ) -> tuple[Params, dict[str, Any]]:
     """The run's student after `config.sft` on these rows, and the recipe.
 
     `watched` may put something around the source that looks at every step's parameters.
+    `facts` stand in every line of the metrics.
     """
     settings = {name: run.config["sft"][name] for name in _OF_SOURCE}
     pass_rows = run.pass_rows(run.config["sft"]["device_rows"])
@@ -207,7 +224,7 @@ def tune(
         source.steps,
         headline,
         pass_rows=pass_rows,
-        look=_looks(run, heldout, source.steps),
+        look=with_facts(_looks(run, heldout, source.steps), facts),
     )
     return params, recipe
 

@@ -35,6 +35,7 @@ _MAPS = {  # of one layer: inputs and outputs
     "down": (1024, 256),
 }
 GROUP = 4  # samples of a prompt
+PASS_ROWS = 4  # rows of one forward and backward
 BETA = 0.04
 CLIP = 0.2
 RATE = 1e-5  # of AdamW
@@ -118,8 +119,9 @@ class Pulled:
 
     steps = WARM + STEPS + 1
 
-    def __init__(self, batches: Iterator[Any]):
-        self._batches, self._pulls = batches, []
+    def __init__(self, batches: Iterator[Any], passes: int = 1):
+        """`passes`: batches that the loop pulls for one step."""
+        self._batches, self._passes, self._pulls = batches, passes, []
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -129,8 +131,8 @@ class Pulled:
         return next(self._batches)
 
     def cpu_s(self) -> float:
-        first, last = self._pulls[WARM], self._pulls[WARM + STEPS]
-        return (last - first) / STEPS
+        pulls = self._pulls[:: self._passes]
+        return (pulls[WARM + STEPS] - pulls[WARM]) / STEPS
 
 
 def report(

@@ -15,9 +15,9 @@ is CPU seconds of all threads, which other programs on the machine disturb least
     sampler  seconds per new token; every row has its own prompt
     grpo     samples (four to a prompt), reference log-probabilities, one update
 
-Both take AdamW; ours also clips the gradient. Ours trains in passes of four rows, which
-touch less memory than all rows at once. Tunix, which can accumulate gradients over
-smaller batches too, takes all rows at once here, and its steps may gain by passes.
+Both take AdamW; ours also clips the gradient. Both train in passes of four rows and add
+up the gradients, which makes an SFT step of Tunix faster than all rows at once. Both
+sample all rows at once and take the reference's log-probabilities by four rows.
 
 Both start from the same weights. In the first round each also says what it works out:
 the losses of three updates, and the responses at temperature 0. These must agree, as

@@ -14,9 +14,8 @@ from routejax import grpo, models, scoring, sft, update
 from routejax.packing import Example
 from routejax.sampler import Queue, Samples, request_keys, sample
 from tests.benchmarks import tiny_qwen3
-from tests.benchmarks.tiny_qwen3 import NEVER, Cost, Shape, timed
+from tests.benchmarks.tiny_qwen3 import NEVER, PASS_ROWS, Cost, Shape, timed
 
-PASS_ROWS = 4  # rows of one forward and backward: `device_rows` of a config
 STUDENT = models.create("qwen3", tied=True, **tiny_qwen3.SIZES)
 PRESET = grpo.PRESETS["paper"]
 RULE = update.optimiser(

@@ -21,7 +21,15 @@ from tunix.sft import utils
 from tunix.sft.peft_trainer import PeftTrainer, TrainingConfig, TrainingInput
 
 from tests.benchmarks import tiny_qwen3
-from tests.benchmarks.tiny_qwen3 import GROUP, NEVER, Cost, Pulled, Shape, timed
+from tests.benchmarks.tiny_qwen3 import (
+    GROUP,
+    NEVER,
+    PASS_ROWS,
+    Cost,
+    Pulled,
+    Shape,
+    timed,
+)
 
 
 class Numbers:
@@ -83,7 +91,7 @@ def prompts(rng: np.random.Generator, shape: Shape, count: int) -> list[str]:
 
 def finetuned(shape: Shape) -> tuple[Pulled, list[float]]:
     """When its batches were pulled, and the losses of all steps but the last."""
-    rng = np.random.default_rng(0)
+    rng, passes = np.random.default_rng(0), shape.rows // PASS_ROWS
     trainer = PeftTrainer(
         model(),
         optax.adamw(tiny_qwen3.RATE),
@@ -91,6 +99,7 @@ def finetuned(shape: Shape) -> tuple[Pulled, list[float]]:
             eval_every_n_steps=10**9,
             max_steps=Pulled.steps,
             max_inflight_computations=1,
+            gradient_accumulation_steps=passes,
         ),
     )
     trainer.with_gen_model_input_fn(
@@ -104,10 +113,11 @@ def finetuned(shape: Shape) -> tuple[Pulled, list[float]]:
 
     def batches() -> Iterator[TrainingInput]:
         while True:
-            tokens = tiny_qwen3.words(rng, *shape)
-            yield TrainingInput(input_tokens=tokens, input_mask=np.ones(shape, bool))
+            for tokens in np.split(tiny_qwen3.words(rng, *shape), passes):
+                mask = np.ones(tokens.shape, bool)
+                yield TrainingInput(input_tokens=tokens, input_mask=mask)
 
-    pulled = Pulled(batches())
+    pulled = Pulled(batches(), passes)
     trainer.train(pulled)
     logged = trainer.metrics_logger.get_metric_history("", "loss", "train")
     return pulled, [float(x) for x in logged]
@@ -203,9 +213,9 @@ def cluster(shape: Shape, count: int) -> RLCluster:
             eval_every_n_steps=10**9,
             max_steps=Pulled.steps,
             mini_batch_size=count,
-            train_micro_batch_size=count,
+            train_micro_batch_size=PASS_ROWS // GROUP,
             rollout_micro_batch_size=count,
-            compute_logps_micro_batch_size=count,
+            compute_logps_micro_batch_size=PASS_ROWS // GROUP,
             max_inflight_computations=1,
         ),
         rollout_config=RolloutConfig(

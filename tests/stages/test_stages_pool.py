@@ -102,11 +102,14 @@ def test_other_code_makes_the_stages_anew_and_says_so(root, made, monkeypatch):
 REFUSED = {
     "short rows": (
         {"sft": {"row_tokens": 20}},
-        r"sft.row_tokens 20: trace \w+ \(\w+\) has ",
+        r"traces have more than sft.row_tokens 20 tokens: \w+ \(\d+\), .* more; all "
+        r"are in .*overlong.jsonl; set config.sft.overlong=drop to leave them out, or "
+        r"lower pool.max_words, or raise it: --config.sft.row_tokens=\d+$",
     ),
     "short prompts": (
         {"decoding": {"prompt_tokens": 5}},
-        r"problem \w+ \(\w+\) has a prompt of \d+ tokens, decoding.prompt_tokens is 5",
+        r"36 of 36 prompts \(rl\) have more than decoding.prompt_tokens 5 tokens: .*; "
+        r"48 of 48 prompts \(evaluation\) have more than decoding.prompt_tokens 5",
     ),
     "few problems": (
         {"grpo": {"prompts": 37}},
@@ -131,6 +134,77 @@ def test_what_would_stop_later_stops_here(case, tmp_path):
         pool.pool(run)
     assert not (tmp_path / "run" / "pool" / "stage.json").exists()
     assert not list((tmp_path / "run" / "pool").glob(".*"))
+
+
+def lines_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_all_that_are_too_long_are_listed_in_a_file_that_the_next_start_clears(
+    tmp_path,
+):
+    run = run_in(tmp_path / "run", sft={"row_tokens": 50}, selection={"n": 9})
+    with pytest.raises(UserError, match=r"^\d+ of \d+ traces have more"):
+        pool.pool(run)
+    listed = lines_of(tmp_path / "run" / "pool" / "overlong.jsonl")
+    rows = pq.read_table(tmp_path / "run" / "pool" / "pool.parquet").to_pylist()
+    made = run.tokenizer
+    turns = {x["id"]: made.turn(x["prompt"], x["response"]) for x in rows}
+    lengths = {name: sum(map(len, turn)) for name, turn in turns.items()}
+    assert 25 < len(listed) < len(rows)
+    assert listed == [
+        {"id": name, "tokens": tokens}
+        for name, tokens in lengths.items()
+        if tokens > 50
+    ]
+    hashes = pool.pool(run_in(tmp_path / "run"))
+    assert "overlong.jsonl" not in hashes
+    assert not (tmp_path / "run" / "pool" / "overlong.jsonl").exists()
+
+
+def test_by_the_rule_they_leave_the_pool_before_any_selection(tmp_path):
+    """Arms of 30 rows have 30, all of which fit; the counts say how many do not."""
+    settings = {"row_tokens": 50, "overlong": "drop"}
+    run = run_in(tmp_path / "run", sft=settings, selection={"n": 30})
+    made = pool.pool(run)
+    over = {x["id"] for x in lines_of(tmp_path / "run" / "pool" / "overlong.jsonl")}
+    rows = len(pq.read_table(tmp_path / "run" / "pool" / "pool.parquet"))
+    counts = json.loads((tmp_path / "run" / "pool" / "counts.json").read_text())
+    assert counts["rejected"]["overlong"] == len(over) > 0
+    assert counts["eligible"] == rows - len(over) == len(pool.eligible_pool(run))
+    select.select(run, made, select.fingerprint(run, made))
+    for arm in run.config["arms"]:
+        chosen = pq.read_table(tmp_path / "run" / "select" / f"{arm}.parquet")
+        assert len(chosen) == 30
+        assert over.isdisjoint(chosen["id"].to_pylist())
+        manifest = json.loads((tmp_path / "run" / "select" / f"{arm}.json").read_text())
+        assert manifest["rejected"]["overlong"] == len(over)
+
+
+def test_problems_of_rl_may_be_left_out_and_those_of_the_evaluation_not(tmp_path):
+    few = {"envs": {"evaluation": ("modsum",)}, "grpo": {"overlong": "drop"}}
+    run = run_in(tmp_path / "whole", **few)
+    pool.pool(run)
+    asked = pool.read_problems(tmp_path / "whole" / "pool" / "problems_rl.json")
+    evaluated = tmp_path / "whole" / "pool" / "problems_evaluation.json"
+    size = {x.id: len(run.tokenizer.prompt(x.prompt)) for x in asked}
+    longest = max(
+        len(run.tokenizer.prompt(x.prompt)) for x in pool.read_problems(evaluated)
+    )
+    over = [name for name, tokens in size.items() if tokens > longest]
+    assert over
+    limit = {"decoding": {"prompt_tokens": longest}}
+    run = run_in(tmp_path / "run", **few, **limit)
+    pool.pool(run)
+    listed = lines_of(tmp_path / "run" / "pool" / "rl_overlong.jsonl")
+    assert [x["id"] for x in listed] == over
+    # As many as a step asks must be left.
+    many = {"grpo": {"overlong": "drop", "prompts": len(asked) - len(over) + 1}}
+    with pytest.raises(UserError, match=r"grpo.prompts must be at most \d+"):
+        pool.pool(run_in(tmp_path / "few", **(few | many), **limit))
+    limit = {"decoding": {"prompt_tokens": longest - 1}}
+    with pytest.raises(UserError, match=r"^\d+ of \d+ prompts \(evaluation\) have mo"):
+        pool.pool(run_in(tmp_path / "short", **few, **limit))
 
 
 def test_too_few_rows_are_told_before_they_are_looked_at(tmp_path):
