@@ -43,6 +43,9 @@ def base() -> ConfigDict:
     config.problems.rl_per_cell = 40  # per environment and difficulty
     config.problems.evaluation_per_cell = 4  # 40 problems per environment in range
     config.problems.seed = 0
+    # A file of problems to take them from, as many of each cell as above at most;
+    # environments whose generators are not ours need one.
+    config.problems.path = ""  # "" draws them in the run
 
     # tokenizer.train
     config.tokenizer = ConfigDict()
@@ -114,8 +117,9 @@ def base() -> ConfigDict:
     # Rows of each device in one forward and backward. Gradients of a step's passes add
     # up, so it changes memory only; None takes all rows at once.
     config.sft.device_rows = placeholder(int)  # rows; None takes all
-    # Rows longer than row_tokens: "error" stops before any work; "drop" leaves them
-    # out, counted and listed by id in a file of the stage. Nothing is ever cut.
+    # Rows longer than row_tokens: "error" stops before any work; "drop" leaves them out
+    # of the pool, so that every arm still has `n`, counted, and listed by id in files
+    # of the stages. Nothing is ever cut.
     config.sft.overlong = "error"  # or "drop"
     # Held-out loss as eval_loss in the metrics, every so many steps and at the end.
     config.sft.evaluate_every = 0  # steps; 0 looks at nothing and holds nothing out
@@ -147,7 +151,9 @@ def base() -> ConfigDict:
     config.grpo.row_multiple = 16
     config.grpo.device_rows = placeholder(int)  # as sft.device_rows
     config.grpo.rollouts_every = 1  # steps between files of samples; 0 writes none
-    config.grpo.overlong = "error"  # prompts over decoding.prompt_tokens, as in sft
+    # Problems of RL over `prompt_tokens` of decoding, as in sft; those asked in
+    # the evaluation must fit.
+    config.grpo.overlong = "error"  # or "drop"
     # eval_acc1 and eval_passK in the metrics, every so many steps and at the end, on
     # some of the evaluation's problems: to watch. Who chooses by them has used them.
     config.grpo.evaluate_every = 0  # steps; 0 looks at nothing
@@ -166,6 +172,18 @@ def base() -> ConfigDict:
     config.decoding.max_new_tokens = 96
     config.decoding.prompt_tokens = 24
 
+    config.decoding.parts = 1  # one is judged by workers while the next is sampled
+
+    # envs.judging.Judges: verifiers that are not ours, and programs, run in worker
+    # processes; environments with parsers of our own need none. Changes no verdict.
+    config.judging = ConfigDict()
+    config.judging.workers = 2  # processes on each host
+    config.judging.timeout_s = 10.0  # of one verdict, wall time
+    config.judging.memory_mb = 2048  # address space that a verdict may take
+    config.judging.sandbox = "auto"  # bubblewrap where it works; "required", "none"
+    config.judging.unsafe_code = False  # programs without a sandbox: no boundary
+    config.judging.readable = ()  # folders that verifiers read in their sandbox
+
     config.evaluation = ConfigDict()
     config.evaluation.samples = 8  # N
     config.evaluation.temperature = 1.0  # of the sampling, as in training; 0: likeliest
@@ -179,7 +197,9 @@ def base() -> ConfigDict:
 
     # checkpoints.opened
     config.checkpoint = ConfigDict()
-    config.checkpoint.every_s = 2.0  # seconds; a kill loses at most these and one step
+    # Seconds between saves, or as long as the save of the one before takes where that
+    # is longer. A kill loses at most this time, one step, and the save under way.
+    config.checkpoint.every_s = 2.0  # seconds
     config.checkpoint.keep = 2  # newest
     # Besides, and these stay in the stage's folder `kept` when it is finished:
     config.checkpoint.keep_every = 0  # steps; 0 keeps none

@@ -2,6 +2,9 @@
 
     python -m routejax.train --config=configs/rlve.py            # local, the default
     python -m routejax.train --config=configs/rlve.py:smoke      # every stage, a minute
+    python -m routejax.train --config=configs/rlve.py:programs   # or :sokoban
+    python -m routejax.problems --config=configs/problems.py:gym # or :rlve
+    python -m routejax.train --config=configs/rlve.py:gym        # or :rlve_gym
     python -m routejax.train --config=configs/rlve.py:pretrained
         --config.student.weights=DIR                             # a small checkpoint
 
@@ -17,6 +20,7 @@ from ml_collections import ConfigDict
 from ml_collections.config_dict import placeholder
 
 from configs.base import base, optimiser
+from configs.problems import GYM, RLVE
 from routejax.errors import UserError
 
 
@@ -77,6 +81,70 @@ def smoke(config: ConfigDict) -> None:
     config.evaluation.resamples = 200
     config.decoding.max_new_tokens = 48
     config.checkpoint.every_s = 0.5
+
+
+def programs(config: ConfigDict) -> None:
+    """Tiny A::B programs, of which some are solved: a few steps that run."""
+    alone(config, "programs_short", last=2, prompt_tokens=64, row_tokens=192)
+    config.selection.n = 320
+    config.sft.epochs = 16
+    config.decoding.max_new_tokens = 96
+    config.grpo.row_tokens = 64 + 96
+
+
+def sokoban(config: ConfigDict) -> None:
+    """Easy Sokoban boards, as `programs`; so small a student solves none of them."""
+    alone(config, "sokoban_short", last=2, prompt_tokens=128, row_tokens=448)
+
+
+def gym(config: ConfigDict) -> None:
+    """Ten tasks of reasoning-gym after SFT as in `smoke`: judged by workers.
+
+    Their problems come from configs/problems.py:gym, in `problems-gym.parquet`.
+    """
+    packaged(config, GYM, "problems-gym.parquet")
+
+
+def rlve_gym(config: ConfigDict) -> None:
+    """Ten environments of RLVE-Gym, as `gym`: configs/problems.py:rlve."""
+    packaged(config, RLVE, "problems-rlve.parquet")
+
+
+def packaged(config: ConfigDict, envs: tuple[str, ...], path: str) -> None:
+    """`smoke` with RL and evaluation in environments of other packages."""
+    smoke(config)
+    config.envs.sft = ("programs",)  # whose answers stand in tags, as they must here
+    config.difficulties.sft = (1, 1)
+    config.pool.prompts_per_cell = 80
+    config.sft.epochs = 24
+    config.pool.max_words = 400
+    config.sft.row_tokens = 640
+    config.decoding.max_new_tokens = 96
+    config.envs.rl = envs
+    config.envs.evaluation = envs
+    config.difficulties.rl = (1, 2)
+    config.difficulties.evaluation = (1, 3)
+    config.problems.path = path
+    config.tokenizer.size = 320  # their prompts have more words
+    config.decoding.prompt_tokens = 1024
+    config.decoding.parts = 2
+    config.grpo.row_tokens = 1024 + config.decoding.max_new_tokens
+
+
+def alone(
+    config: ConfigDict, env: str, *, last: int, prompt_tokens: int, row_tokens: int
+) -> None:
+    """`smoke` with one environment throughout, from difficulty 1 to `last`."""
+    smoke(config)
+    for split in ("sft", "rl", "evaluation"):
+        config.envs[split] = (env,)
+        config.difficulties[split] = (1, last)
+    config.pool.max_words = 200
+    config.selection.n = 96
+    config.sft.row_tokens = row_tokens
+    config.decoding.max_new_tokens = 72
+    config.decoding.prompt_tokens = prompt_tokens
+    config.grpo.row_tokens = prompt_tokens + config.decoding.max_new_tokens
 
 
 def pretrained(config: ConfigDict) -> None:
@@ -156,6 +224,10 @@ def table7(config: ConfigDict, weights: str, rows: int) -> None:
 VARIANTS = {
     "local": local,
     "smoke": smoke,
+    "programs": programs,
+    "sokoban": sokoban,
+    "gym": gym,
+    "rlve_gym": rlve_gym,
     "pretrained": pretrained,
     "qwen3_1b7": lambda config: qwen3(config, "1.7B", 50_000),
     "qwen3_4b_50k": lambda config: qwen3(config, "4B", 50_000),

@@ -70,7 +70,15 @@ MISTAKES = {
     "field of a value": (["--config.grpo.samples.x=1"], "'x' is asked of a value, 4"),
     "unknown variant": (
         ["--config=configs/rlve.py:nope"],
-        "no variant 'nope'; there are local, smoke, pretrained, qwen3_1b7, qwen3_4b_",
+        "no variant 'nope'; there are local, smoke, programs, sokoban, gym, rlve_",
+    ),
+    "no file for others' problems": (
+        ["--config.envs.rl=('gym:gcd','sort')"],
+        r"config.envs.rl has gym:gcd, whose problems must be made before",
+    ),
+    "no sandbox of the name": (
+        ["--config.judging.sandbox=docker"],
+        "judging.sandbox must be one of auto, required, none, got 'docker'",
     ),
     "no config file": (["--config=configs/no.py"], "no config file 'configs/no.py'"),
     "no file, a field": (

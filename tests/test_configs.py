@@ -187,7 +187,8 @@ def test_local_is_the_default_and_the_base(rlve):
 
 
 def test_an_unknown_variant_lists_those_there_are(rlve):
-    known = ", ".join(["local", "smoke", "pretrained", *STUDENTS])
+    names = ("local", "smoke", "programs", "sokoban", "gym", "rlve_gym", "pretrained")
+    known = ", ".join([*names, *STUDENTS])
     with pytest.raises(UserError, match=f"no variant 'tiny'; there are {known}"):
         rlve.get_config("tiny")
 

@@ -17,7 +17,7 @@ LAYERS = [
     {"rollout", "sft", "grpo", "loop", "report", "features"},
     {"stages"},
     {"program"},
-    {"train", "fingerprint", "select", "plan", "rollouts"},
+    {"train", "fingerprint", "select", "plan", "rollouts", "problems"},
 ]
 
 # Which rooms may import a third-party library; a library not listed is free to all.
@@ -38,11 +38,15 @@ DOORS = {
     "sentencepiece": {"tokenizer"},
     "tokenizers": {"tokenizer"},
     "jinja2": {"chat_template"},
-    "absl": {"program", "train", "fingerprint", "select", "plan", "rollouts"},
+    "absl": {"program", "train", "fingerprint", "select", "plan", "rollouts"}
+    | {"problems"},
     "ml_collections": {"program"},
     "numba": {"pools", "fingerprints", "selection"},
     "apache_beam": {"features"},
     "math_verify": {"envs"},
+    "if_verifiable": {"envs"},
+    "nltk": {"envs"},
+    "langdetect": {"envs"},
     "sympy": {"envs"},
     "tensorboardX": {"scalars"},
     "wandb": {"scalars"},

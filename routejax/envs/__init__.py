@@ -1,7 +1,7 @@
-"""Small verifiable environments: problem + text to reward, and routes that solve them.
+"""Verifiable environments: problem + text to reward, and routes that solve them.
 
-`ENVS` lists what exists. Left out: environments of other packages, whose verifiers may
-run model output as a program and so belong in a process of their own.
+`ENVS` lists what exists. Those of other packages (`adapters`), whose verifiers may run
+model output as a program, draw and judge in a process of their own (`judging`).
 """
 
 from routejax.envs.pool import Pool, solver_pool, strategies

@@ -9,7 +9,7 @@ is not ours, its environment says so, and it is asked in a process of its own
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from routejax.envs.route import Route
@@ -74,6 +74,7 @@ class Environment:
             worker process only.
         programs: judging runs programs that a model wrote, so it happens in a sandbox
             only (`judging.sandbox`); isolated too.
+        difficulties: those that it has.
         quick: (config, response) to the verdict of an isolated environment where our
             own parsers suffice for it; None leaves it to the worker.
     """
@@ -88,6 +89,7 @@ class Environment:
     isolated: bool = False
     programs: bool = False
     quick: Callable[[dict, str], Verdict | None] | None = None
+    difficulties: Sequence[int] = DIFFICULTIES
 
     def __post_init__(self) -> None:
         if self.programs and not self.isolated:

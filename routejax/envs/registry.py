@@ -11,21 +11,32 @@ import difflib
 import random
 from collections import Counter
 
-from routejax.envs import answers, local, programs, sokoban
-from routejax.envs.problem import DIFFICULTIES, Environment, Problem, Verdict
+from routejax.envs import (
+    adapters,
+    answers,
+    code,
+    instructions,
+    local,
+    programs,
+    sokoban,
+)
+from routejax.envs.problem import Environment, Problem, Verdict
 from routejax.envs.wording import respond
 from routejax.errors import UserError
 from routejax.traces import content_id
 
 _ALL = (
     *(*local.ENVIRONMENTS, *sokoban.ENVIRONMENTS, *programs.ENVIRONMENTS),
-    *answers.ENVIRONMENTS,
+    *(*answers.ENVIRONMENTS, *instructions.ENVIRONMENTS, *code.ENVIRONMENTS),
+    *adapters.ENVIRONMENTS,
 )
 ENVS: dict[str, Environment] = {env.name: env for env in _ALL}
 
 
 def environment(name: str) -> Environment:
     """The environment of that name; a `UserError` lists those that exist."""
+    if name in adapters.EXCLUDED:
+        raise UserError(f"env {name!r} cannot be used: {adapters.EXCLUDED[name]}")
     if name not in ENVS:
         raise UserError(f"env must be one of {listed()}; got {name!r}{near(name)}")
     return ENVS[name]
@@ -64,15 +75,20 @@ def make_problem(env: str, difficulty: int, seed: int) -> Problem:
 
 def drawn(env: Environment, difficulty: int, seed: int) -> Problem:
     """The problem that this seed draws, wherever this is."""
-    if difficulty not in DIFFICULTIES:
+    if difficulty not in env.difficulties:
+        known = env.difficulties
+        text = f"{known[0]}..{known[-1]}" if isinstance(known, range) else f"{known}"
         raise UserError(
-            f"difficulty must be in {DIFFICULTIES[0]}..{DIFFICULTIES[-1]}; "
-            f"got {difficulty!r} for env {env.name!r}"
+            f"difficulty must be in {text}; got {difficulty!r} for env {env.name!r}"
         )
     rng = random.Random(f"{env.name}/{difficulty}/{seed}")
     prompt, config = env.generate(rng, difficulty)
-    identity = content_id("problem", env.name, prompt)
+    identity = problem_id(env.name, prompt)
     return Problem(identity, env.name, difficulty, seed, prompt, config)
+
+
+def problem_id(env: str, prompt: str) -> str:
+    return content_id("problem", env, prompt)
 
 
 def judge(problem: Problem, response: str) -> Verdict:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from routejax import models, scalars
 from routejax.envs import DIFFICULTIES, ENVS, strategies
+from routejax.envs.judging import SANDBOXES
 from routejax.errors import UserError
 from routejax.fingerprints import FAMILIES
 from routejax.grpo import CORRECTIONS, PRESETS
@@ -81,6 +82,7 @@ def _is_span(value: Any) -> bool:
 
 
 _TEXT = Rule("text", lambda value: isinstance(value, str))
+_FLAG = Rule("True or False", lambda value: isinstance(value, bool))
 _COUNT = whole(1)
 _SEED = whole(0, LARGEST_SEED)
 _AXIS = Rule("at least 1, or -1 for the rest", lambda v: v == -1 or _COUNT.holds(v))
@@ -119,6 +121,7 @@ RULES: dict[str, Rule] = {
     "problems.rl_per_cell": _COUNT,
     "problems.evaluation_per_cell": _COUNT,
     "problems.seed": _SEED,
+    "problems.path": _TEXT,
     "tokenizer.size": _COUNT,
     **{f"tokenizer.{name}": _TEXT for name in ("template", "system", "pad")},
     "selection.family": _one_of(FAMILIES),
@@ -145,9 +148,7 @@ RULES: dict[str, Rule] = {
     "student.mlp_width": _or_none(_COUNT),
     "student.rope_theta": _or_none(_POSITIVE),
     "student.norm_eps": _or_none(_POSITIVE),
-    "student.tied": _or_none(
-        Rule("True or False", lambda value: isinstance(value, bool))
-    ),
+    "student.tied": _or_none(_FLAG),
     "student.window": _or_none(_COUNT),
     "student.layer_types": _or_none(
         Rule(
@@ -196,6 +197,15 @@ RULES: dict[str, Rule] = {
     "decoding.refill_at": _COUNT,
     "decoding.max_new_tokens": _COUNT,
     "decoding.prompt_tokens": _COUNT,
+    "decoding.parts": _COUNT,
+    "judging.workers": whole(0),
+    "judging.timeout_s": _POSITIVE,
+    "judging.memory_mb": _COUNT,
+    "judging.sandbox": _one_of(SANDBOXES),
+    "judging.unsafe_code": _FLAG,
+    "judging.readable": Rule(
+        "a list of folders", lambda value: isinstance(value, tuple | list)
+    ),
     "evaluation.samples": _COUNT,
     "evaluation.temperature": _NOT_NEGATIVE,
     "evaluation.top_k": whole(0),
@@ -292,6 +302,14 @@ def misfits(values: Mapping[str, Any]) -> Iterator[str]:
         if values[field] > limit:
             yield (
                 f"config.{field} must be at most {limit} ({why}), got {values[field]}"
+            )
+    for split in ("rl", "evaluation"):
+        others = [env for env in values[f"envs.{split}"] if ENVS[env].isolated]
+        if others and not values["problems.path"]:
+            yield (
+                f"config.envs.{split} has {', '.join(others)}, whose problems must be "
+                "made before: python -m routejax.problems, then "
+                "--config.problems.path=FILE.parquet"
             )
     longest = values["decoding.prompt_tokens"] + values["decoding.max_new_tokens"]
     if values["grpo.row_tokens"] < longest:

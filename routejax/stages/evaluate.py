@@ -118,6 +118,7 @@ def _sample(
         step=_STEP,
         decoding=run.decoding(settings["temperature"], **chosen),
         mesh=run.mesh,
+        judges=run.judges,
     )
 
 

@@ -6,9 +6,8 @@ batches of new prompts are sampled, up to a bound, and the step has them all.
 
 from __future__ import annotations
 
-import dataclasses
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import grain
@@ -22,7 +21,7 @@ from routejax.envs import Problem
 from routejax.errors import UserError
 from routejax.models import Params, Student
 from routejax.packing import Packed
-from routejax.rollout import Rollout
+from routejax.rollout import Rollout, joined
 from routejax.scoring import Rows, score
 from routejax.stages.grpo_facts import facts
 from routejax.update import checksum
@@ -188,24 +187,6 @@ class Rollouts:
         if passes == 1:
             return found[0]
         return jnp.stack(found, 1).reshape(rows.tokens.shape)
-
-
-def joined(parts: Sequence[Rollout]) -> Rollout:
-    """Rollouts of different problems as one; counts and seconds add up."""
-
-    def whole(name: str) -> Any:
-        values = [getattr(part, name) for part in parts]
-        if isinstance(values[0], np.ndarray):
-            return np.concatenate(values)
-        if isinstance(values[0], Mapping):
-            return {key: sum(value[key] for value in values) for key in values[0]}
-        if isinstance(values[0], Sequence):
-            return [x for value in values for x in value]
-        return sum(values)
-
-    if len(parts) == 1:
-        return parts[0]
-    return Rollout(**{f.name: whole(f.name) for f in dataclasses.fields(Rollout)})
 
 
 def _placed(packed: Packed, values: Sequence[np.ndarray]) -> np.ndarray:

@@ -37,8 +37,8 @@ from routejax.errors import UserError
 from routejax.metrics.study import summarise_study
 from routejax.report.page import render
 from routejax.stages.checks import flat
+from routejax.stages.pool import eligible_pool
 from routejax.stages.run import Run
-from routejax.stages.select import eligible_pool
 from routejax.workdir import (
     content_hash,
     differences,

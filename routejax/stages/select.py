@@ -11,25 +11,20 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float
 
-from routejax import fingerprints, pools, selection, spans
+from routejax import fingerprints, selection, spans
 from routejax.progress import track
-from routejax.stages.pool import TESTBED
+from routejax.stages.overlong import FILE
+from routejax.stages.pool import eligible_pool
 from routejax.stages.run import Run
 from routejax.workdir import read_json, write, write_json, write_parquet
 
 _EXTRA = ("routejax_rank", "routejax_cluster", "routejax_distance")
 
 
-def eligible_pool(run: Run) -> pa.Table:
-    """The rows that may be selected, in pool order."""
-    table = pools.read_pool(run.root / "pool" / "pool.parquet")
-    return pools.eligible(table, pools.TESTBEDS[TESTBED])[0]
-
-
 def fingerprint(run: Run, pool: dict[str, str]) -> dict[str, str]:
     """Hash of `features.npy`, float32 [N, D], one row per eligible row of the pool."""
     inputs = {
-        "pool": pool["pool.parquet"],
+        **_rows(pool),
         "family": run.config["selection"]["family"],
     }
 
@@ -51,7 +46,7 @@ def select(run: Run, pool: dict[str, str], features: dict[str, str]) -> dict[str
     and coverage of the selection. `plane.json` is the map of the pool.
     """
     inputs = {
-        "pool": pool["pool.parquet"],
+        **_rows(pool),
         "features": features["features.npy"],
         "selection": run.config["selection"],
         "arms": run.config["arms"],
@@ -60,6 +55,12 @@ def select(run: Run, pool: dict[str, str], features: dict[str, str]) -> dict[str
     return run.stage(
         run.root / "select", inputs, lambda folder: _select(run, folder, inputs)
     )
+
+
+def _rows(pool: dict[str, str]) -> dict[str, str]:
+    """Hashes of what decides which rows may be selected."""
+    names = {"pool": "pool.parquet", "overlong": FILE}
+    return {key: pool[name] for key, name in names.items() if name in pool}
 
 
 def _select(run: Run, folder: Path, inputs: dict[str, Any]) -> None:

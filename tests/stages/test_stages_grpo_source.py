@@ -10,9 +10,9 @@ from played_rollouts import OUTCOMES, PROBLEMS, played, rolled, source_of
 
 from routejax import checkpoints, envs, grpo
 from routejax.errors import UserError
+from routejax.rollout import joined
 from routejax.scoring import score
 from routejax.stages.grpo_facts import facts
-from routejax.stages.grpo_source import joined
 
 
 @pytest.fixture
@@ -63,6 +63,9 @@ def test_facts_by_hand(source, params):
         "sampled_tokens": 15,
         "truncated": 0.0,
         "unparsed": 0.0,
+        "judge_errors": 0,
+        "judge_timeouts": 0,
+        "judge_queue": 0,
         "sampler_steps": 9,
     }
 
@@ -271,7 +274,7 @@ def test_rollouts_join_in_order():
     whole, apart = joined(parts), played(PROBLEMS[:4], OUTCOMES)
     for field in dataclasses.fields(whole):
         found = getattr(whole, field.name)
-        if field.name in ("steps", "seconds"):
+        if field.name in ("steps", "seconds", "judge_queue"):
             continue
         halves = [getattr(part, field.name) for part in parts]
         assert len(found) == len(getattr(apart, field.name))

@@ -6,11 +6,18 @@ and killed and replaced when they are late.
 """
 
 from routejax.envs.judging.asking import ask
-from routejax.envs.judging.judges import Judges, Judging, Request, request
+from routejax.envs.judging.judges import (
+    SANDBOXES,
+    Judges,
+    Judging,
+    Request,
+    request,
+)
 from routejax.envs.judging.process import Setting
 from routejax.envs.judging.workers import Batch, Call, Outcome, Workers
 
 __all__ = [
+    "SANDBOXES",
     "Batch",
     "Call",
     "Judges",

@@ -113,7 +113,8 @@ class Judges:
         """Nothing is started before the first request that needs it.
 
         Args:
-            workers: processes for verifiers, and as many for those of programs.
+            workers: processes for verifiers, and as many for those of programs; 0
+                judges only what our own parsers decide.
             timeout_s: wall time of one verdict.
             memory_mb: address space that one may use.
             sandbox: "auto" uses bubblewrap where it works, "required" refuses to judge
@@ -202,6 +203,11 @@ class Judges:
         }
 
     def _pool(self, programs: bool) -> Workers:
+        if self._count < 1:
+            raise UserError(
+                "verifiers of other packages and programs are judged in workers: "
+                f"judging.workers must be at least 1, got {self._count}"
+            )
         if programs not in self._pools:
             setting = Setting(
                 modules=(self._table.partition(":")[0],),
@@ -243,7 +249,8 @@ class Judges:
             verdict = _verdict(outcome)
             if verdict.status in self._failures:
                 by_env = self._failures[verdict.status]
-                by_env.setdefault(one.env, Failures()).add(one.id, outcome.detail)
+                detail = outcome.detail or verdict.answer or ""
+                by_env.setdefault(one.env, Failures()).add(one.id, detail)
 
 
 def _here(env: Environment, one: Request) -> Outcome | None:

@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 _PR_SET_PDEATHSIG, _PR_SET_SECCOMP, _PR_SET_NO_NEW_PRIVS = 1, 22, 38
+_PR_SET_DUMPABLE, _PR_CAPBSET_DROP = 4, 24
 _MODE_FILTER = 2
 _CLONE_THREAD = 0x00010000
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000  # the second with an errno below
@@ -49,12 +50,28 @@ def die_with_parent() -> None:
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+def hide() -> None:
+    """Other processes of this user cannot read its memory or its pipes from now on."""
+    _prctl(_PR_SET_DUMPABLE, 0)
+
+
+def forgo_rights() -> None:
+    """The program that this process executes next has none of the rights of root."""
+    for right in range(64):
+        with suppress(OSError):  # it is no right here, or there are none to forgo
+            _prctl(_PR_CAPBSET_DROP, right)
+
+
+def rules() -> bytes:
+    """The filter of system calls that `forbid_processes` sets; b"" if none is known."""
+    known = _CALLS.get(platform.machine())
+    return _filter(*known) if known else b""
+
+
 def forbid_processes() -> bool:
     """From now on this process can start threads only; whether that could be set."""
-    known = _CALLS.get(platform.machine())
-    if known is None:
+    if not (program := rules()):
         return False
-    program = _filter(*known)
     code = ctypes.create_string_buffer(program, len(program))
 
     class Program(ctypes.Structure):

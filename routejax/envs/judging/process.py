@@ -28,6 +28,8 @@ START_S = 120.0  # seconds: imports on a busy machine
 _LOOK_S = 0.2  # how often one that waits looks whether the pool is closed
 _PIECE = 1 << 16
 _TAIL = 2000  # characters of what a worker says that cannot start
+# Folders of data that verifiers find by a variable of the user's; they may read them.
+_DATA = ("NLTK_DATA",)
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -78,7 +80,7 @@ class Setting:
         return sandbox.command(
             line,
             bwrap=self.bwrap,
-            readable=self.readable,
+            readable=(*self.readable, *filter(None, map(os.environ.get, _DATA))),
             environment=self.variables(),
         )
 
@@ -93,6 +95,7 @@ class Setting:
             "PYTHONDONTWRITEBYTECODE": "1",
             "MALLOC_ARENA_MAX": "2",  # each arena reserves address space
             **dict.fromkeys(_THREADS, "1"),
+            **{name: os.environ[name] for name in _DATA if name in os.environ},
             **self.environment,
         }
 
@@ -168,7 +171,7 @@ class Process:
     def _reply(self, call: bytes, number: int, timeout_s: float) -> dict[str, Any]:
         end = time.monotonic() + timeout_s
         pipes = (self._in, self._out)
-        body = _exchanged(pipes, call, number, end, self._stopped)
+        body = exchanged(pipes, call, number, end, self._stopped)
         try:
             reply = wire.value_of(body)
         except ValueError as error:
@@ -180,7 +183,7 @@ class Process:
         return reply
 
 
-def _exchanged(
+def exchanged(
     pipes: tuple[int, int],
     call: bytes,
     number: int,

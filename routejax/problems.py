@@ -1,0 +1,135 @@
+"""Sets of problems as a file: drawn once, by workers, for training and evaluation.
+
+    python -m routejax.problems --config=configs/problems.py:NAME --out=FILE.parquet
+        [--show=N] [--config.FIELD=VALUE …]
+
+FILE.parquet has id, env, difficulty, seed, prompt, config and split; beside it
+FILE.manifest.json says what it was made of, what is missing, and why. The main job
+takes it as --config.problems.path=FILE.parquet. Generators of other packages run in
+worker processes, with a time limit for every draw. Cells that are finished are kept in
+FILE.parquet.parts, so the same command goes on after a kill. `--show` prints some
+problems. Exit status as for every entry (`routejax.program`).
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from absl import flags
+from rich.console import Console
+
+from routejax.envs.judging import Setting, Workers, sandbox
+from routejax.errors import UserError
+from routejax.program import run_program
+from routejax.progress import track
+from routejax.stages import problem_files as files
+from routejax.stages import problem_sets as sets
+from routejax.workdir import as_json, opened, read_json
+
+_OUT = flags.DEFINE_string("out", None, "File to write; NAME.parquet if none is named.")
+_SHOW = flags.DEFINE_integer("show", 0, "Problems to print.")
+
+
+def main(config: dict[str, Any], root: Path) -> None:
+    path = Path(_OUT.value or f"{config['name']}.parquet")
+    asked = checked(config, path)
+    console = Console(soft_wrap=True)
+    found = files.finished(path, asked)
+    if found is None:
+        found = make(config, asked, path, console)
+    for line in said(found):
+        console.print(line, highlight=False, markup=False)
+    console.print(f"Problems: {path}", highlight=False, markup=False)
+    if _SHOW.value:
+        for text in files.samples(files.read(path), _SHOW.value):
+            console.print(text, highlight=False, markup=False)
+
+
+def checked(config: Mapping[str, Any], path: Path) -> Any:
+    """The part of a config that decides what is drawn, as JSON.
+
+    Raises:
+        UserError: the recipe is of another kind, or a field cannot be.
+    """
+    if "sets" not in config:
+        raise UserError(
+            f"the recipe {config.get('name')!r} is not one of problems; choose a "
+            "variant of configs/problems.py"
+        )
+    if path.suffix != ".parquet":
+        raise UserError(f"--out must end in .parquet, got {str(path)!r}")
+    if _SHOW.value < 0:
+        raise UserError(f"--show must be at least 0, got {_SHOW.value}")
+    chosen = {split: own for split, own in config["sets"].items() if own["envs"]}
+    if not chosen:
+        raise UserError("no split has environments: set config.sets.rl.envs, …")
+    for split, own in chosen.items():
+        if own["per_cell"] < 1:
+            raise UserError(
+                f"sets.{split}.per_cell must be at least 1; got {own['per_cell']}"
+            )
+    sets.cells(chosen)
+    return as_json({"sets": chosen, "seed": config["seed"], "limits": config["limits"]})
+
+
+def make(
+    config: Mapping[str, Any], asked: Any, path: Path, console: Console
+) -> dict[str, Any]:
+    """Draws what is missing and writes the file; its manifest."""
+    parts = path.with_name(f"{path.name}.parts")
+    known = parts / "config.json"
+    if known.exists() and read_json(known) != asked:
+        console.print(f"{parts} is of another config; made anew", highlight=False)
+        shutil.rmtree(parts)
+    cells, by = sets.cells(asked["sets"]), config["workers"]
+    with workers(by) as pool, opened(parts, asked):
+        with track(console, "problems", len(cells), "cells") as progress:
+            made = sets.draw(
+                cells,
+                pool,
+                sets.Limits(**config["limits"]),
+                seed=config["seed"],
+                at_once=2 * by["count"],
+                folder=parts,
+                done=progress.update,
+            )
+        found = files.write(path, made, asked)
+    shutil.rmtree(parts)
+    return found
+
+
+def workers(settings: Mapping[str, Any]) -> Workers:
+    return Workers(
+        settings["count"],
+        Setting(
+            modules=("routejax.envs.registry",),
+            memory_mb=settings["memory_mb"],
+            bwrap=sandbox.found() if settings["sandbox"] else None,
+            readable=tuple(settings["readable"]),
+        ),
+    )
+
+
+def said(manifest: Mapping[str, Any]) -> list[str]:
+    """Rows of each split, and what is missing."""
+    lines = []
+    for split, found in manifest["splits"].items():
+        short = found["shortfalls"]
+        missing = f", {sum(short.values()):,} missing in {len(short)} cells"
+        lines.append(f"{split}: {found['rows']:,} problems{missing if short else ''}")
+    counts: dict[str, int] = {}
+    for cell in manifest["cells"]:
+        for name, number in cell["counts"].items():
+            counts[name] = counts.get(name, 0) + number
+    lines.append(", ".join(f"{name} {number:,}" for name, number in counts.items()))
+    return lines
+
+
+if __name__ == "__main__":
+    status = run_program(main)
+    sys.stdout.flush()
+    sys.exit(status)
