@@ -134,11 +134,13 @@ def train(
             if done == steps or stop or due or checkpoints.wanted(done, row):
                 if processes.first():
                     os.fsync(lines.fileno())  # no checkpoint without its lines
-                record = {"step": done, "source": source.state()}
-                record |= {"made_with": as_json(dict(made_with))}
-                checkpoints.save(
-                    done, state, record | {"checksum": checksum(state)}, row
-                )
+                record = {
+                    "step": done,
+                    "source": source.state(),
+                    "made_with": as_json(dict(made_with)),
+                    "checksum": checksum(state),
+                }
+                checkpoints.save(done, state, record, row)
             if stop:
                 break
     return state.params

@@ -1,5 +1,5 @@
 (() => {
-  const data = JSON.parse(document.getElementById("rows").textContent);
+  const data = JSON.parse(document.getElementById("data").textContent);
   const place = Object.fromEntries(data.fields.map((name, i) => [name, i]));
   const tip = document.getElementById("tip");
   const card = document.getElementById("card");

@@ -10,13 +10,12 @@ are not among those in that file; the page says how to ask about them.
 
 from __future__ import annotations
 
-import importlib.resources
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from routejax.report import choice_makeup, choice_map, choice_spread, choice_why
 from routejax.report.choice_inputs import Choice, read_choice
+from routejax.report.document import document
 from routejax.report.layout import chip
 from routejax.report.svg import el
 from routejax.report.wording import listed, plural, said, significant
@@ -34,9 +33,6 @@ SECTIONS: dict[str, tuple[str, tuple[Callable[[Choice], str], ...]]] = {
     "shared": ("Rows in common", (choice_makeup.quotas, choice_makeup.overlap)),
 }
 
-# Nothing is fetched: a browser that finds an address in here must refuse it.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-
 
 def choice_page(report: Mapping[str, Any]) -> str:
     """One self-contained HTML page; the same report gives the same bytes.
@@ -53,25 +49,17 @@ def choice_page(report: Mapping[str, Any]) -> str:
         for anchor, (name, parts) in SECTIONS.items()
     ]
     links = [el("a", name, href=f"#{key}") for key, (name, _) in SECTIONS.items()]
-    body = el(
-        "body",
-        el("button", "◐", id="theme", type="button", aria_label="Light or dark"),
-        el(
-            "main",
-            _masthead(choice),
-            _tiles(choice),
-            el("nav", *links, aria_label="Sections"),
-            *sections,
-            _footer(choice),
-            class_="choice",
-        ),
-        el("div", id="tip", role="status"),
-        f'<script type="application/json" id="rows">{_data(choice)}</script>',
-        el("script", _asset("page.js")),
-        el("script", _asset("choice.js")),
+    return document(
+        f"Selection {said(choice.config)}",
+        _masthead(choice),
+        _tiles(choice),
+        el("nav", *links, aria_label="Sections"),
+        *sections,
+        _footer(choice),
+        own="choice",
+        class_="choice",
+        data=choice_map.data(choice),
     )
-    page = el("html", _head(f"Selection {said(choice.config)}"), body, lang="en")
-    return f"<!doctype html>\n{page}\n"
 
 
 def headline(choice: Choice) -> str:
@@ -136,29 +124,4 @@ def _footer(choice: Choice) -> str:
         "footer",
         el("p", f"Made by routejax {version}. SHA-256 of the sorted ids:"),
         el("ul", *listing, class_="hashes"),
-    )
-
-
-def _data(choice: Choice) -> str:
-    """The rows of the maps for the script, safe inside its element."""
-    text = json.dumps(choice_map.data(choice), ensure_ascii=True, allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _head(title: str) -> str:
-    return "".join(
-        [
-            '<head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
-            el("title", title),
-            el("style", _asset("style.css"), _asset("choice.css")),
-            "</head>",
-        ]
-    )
-
-
-def _asset(name: str) -> str:
-    return (
-        importlib.resources.files("routejax.report").joinpath(name).read_text("utf-8")
     )

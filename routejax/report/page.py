@@ -5,7 +5,6 @@ Left out: figures as separate files; print the page, or save a drawing from it.
 
 from __future__ import annotations
 
-import importlib.resources
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -23,6 +22,7 @@ from routejax.report import (
     traces,
     training,
 )
+from routejax.report.document import document
 from routejax.report.inputs import Inputs, read_inputs
 from routejax.report.svg import el
 from routejax.report.wording import escaped
@@ -46,9 +46,6 @@ SECTIONS: dict[str, tuple[str, tuple[Callable[[Inputs], str], ...]]] = {
     "traces-section": ("Traces", (traces.example_traces,)),
     "method": ("Method", (recipe.recipe, recipe.provenance, recipe.times)),
 }
-
-# Nothing is fetched: a browser that finds an address in here must refuse it.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 
 def render(
@@ -81,34 +78,13 @@ def render(
         for anchor, (name, parts) in SECTIONS.items()
     ]
     links = [el("a", name, href=f"#{key}") for key, (name, _) in SECTIONS.items()]
-    body = el(
-        "body",
-        el("button", "◐", id="theme", type="button", aria_label="Light or dark"),
-        el(
-            "main",
-            headline.masthead(inputs),
-            headline.tiles(inputs),
-            el("nav", *links, aria_label="Sections"),
-            *sections,
-            _footer(inputs),
-        ),
-        el("div", id="tip", role="status"),
-        el("script", _asset("page.js")),
-    )
-    head = _head(headline.headline(inputs))
-    return f"<!doctype html>\n{el('html', head, body, lang='en')}\n"
-
-
-def _head(title: str) -> str:
-    return "".join(
-        [
-            '<head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
-            el("title", escaped(title)),
-            el("style", _asset("style.css")),
-            "</head>",
-        ]
+    return document(
+        escaped(headline.headline(inputs)),
+        headline.masthead(inputs),
+        headline.tiles(inputs),
+        el("nav", *links, aria_label="Sections"),
+        *sections,
+        _footer(inputs),
     )
 
 
@@ -123,9 +99,3 @@ def _footer(inputs: Inputs) -> str:
         "which says nothing about another training run."
     )
     return el("footer", el("p", escaped(said)), el("p", how))
-
-
-def _asset(name: str) -> str:
-    return (
-        importlib.resources.files("routejax.report").joinpath(name).read_text("utf-8")
-    )

@@ -10,21 +10,17 @@ Left out: samples beyond the bound of the page, which says how to see them.
 
 from __future__ import annotations
 
-import importlib.resources
-import json
 import shlex
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from routejax.report.document import document
 from routejax.report.rollouts_steps import step_panels
 from routejax.report.rollouts_text import judged
 from routejax.report.rollouts_view import GROUPS, Sample, StepLine
 from routejax.report.svg import el
 from routejax.report.wording import plural, said, visible
-
-# Nothing is fetched: a browser that finds an address in here must refuse it.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 _ORDERS = {
     "newest": "newest step first",
@@ -61,23 +57,15 @@ def rollouts_page(shown: Shown) -> str:
 
     Every text from outside is escaped, its control characters made visible.
     """
-    body = el(
-        "body",
-        el("button", "◐", id="theme", type="button", aria_label="Light or dark"),
-        el(
-            "main",
-            _masthead(shown),
-            el("section", el("h2", "Steps"), step_panels(shown.lines), id="steps"),
-            el("section", el("h2", "Samples"), *_browser(shown), id="samples"),
-            class_="rollouts",
-        ),
-        el("div", id="tip", role="status"),
-        f'<script type="application/json" id="data">{_json(shown.samples)}</script>',
-        el("script", _asset("page.js")),
-        el("script", _asset("rollouts_page.js")),
+    return document(
+        f"Rollouts {said(shown.workdir)}",
+        _masthead(shown),
+        el("section", el("h2", "Steps"), step_panels(shown.lines), id="steps"),
+        el("section", el("h2", "Samples"), *_browser(shown), id="samples"),
+        own="rollouts_page",
+        class_="rollouts",
+        data=data(shown.samples),
     )
-    page = el("html", _head(f"Rollouts {said(shown.workdir)}"), body, lang="en")
-    return f"<!doctype html>\n{page}\n"
 
 
 def data(samples: Sequence[Sample]) -> dict[str, Any]:
@@ -246,29 +234,3 @@ def _scale() -> str:
 def _keys() -> str:
     rows = [el("div", el("dt", key), el("dd", words)) for key, words in _KEYS.items()]
     return el("dl", *rows, class_="keys", aria_label="Keys")
-
-
-def _json(samples: Sequence[Sample]) -> str:
-    """The data for the script, safe inside its element."""
-    found = data(samples)
-    text = json.dumps(found, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _head(title: str) -> str:
-    return "".join(
-        [
-            '<head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
-            el("title", title),
-            el("style", _asset("style.css"), _asset("rollouts_page.css")),
-            "</head>",
-        ]
-    )
-
-
-def _asset(name: str) -> str:
-    return (
-        importlib.resources.files("routejax.report").joinpath(name).read_text("utf-8")
-    )

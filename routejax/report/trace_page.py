@@ -9,8 +9,7 @@ Left out: comparing two traces.
 
 from __future__ import annotations
 
-import importlib.resources
-
+from routejax.report.document import document
 from routejax.report.svg import el
 from routejax.report.trace_page_features import feature_section
 from routejax.report.trace_page_outline import Extent, Row, extent, outline
@@ -18,9 +17,6 @@ from routejax.report.trace_page_steps import legend, step_list, strip
 from routejax.report.trace_page_tree import edge_legend, overview, tree
 from routejax.report.trace_page_view import TraceView
 from routejax.report.wording import listed, plural, said
-
-# Nothing is fetched: a browser that finds an address in here must refuse it.
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 _HOW = (
     "Every step is one row of the tree, from top to bottom. The heavy line is the way "
@@ -41,23 +37,15 @@ def explained_page(view: TraceView) -> str:
     """
     rows = outline(view.steps)
     size = extent(view.steps, rows)
-    body = el(
-        "body",
-        el("button", "◐", id="theme", type="button", aria_label="Light or dark"),
-        el(
-            "main",
-            _masthead(view, size),
-            _tiles(size),
-            _walk(view, rows),
-            feature_section(view),
-            class_="wide",
-        ),
-        el("div", id="tip", role="status"),
-        el("script", _asset("page.js")),
-        el("script", _asset("trace_page.js")),
+    return document(
+        f"Trace {said(view.id)}",
+        _masthead(view, size),
+        _tiles(size),
+        _walk(view, rows),
+        feature_section(view),
+        own="trace_page",
+        class_="wide",
     )
-    page = el("html", _head(f"Trace {said(view.id)}"), body, lang="en")
-    return f"<!doctype html>\n{page}\n"
 
 
 def summary(size: Extent) -> str:
@@ -182,23 +170,4 @@ def _walk(view: TraceView, rows: list[Row]) -> str:
         panes,
         el("p", el("b", "How to read this."), f" {_HOW}", class_="read"),
         id="walk",
-    )
-
-
-def _head(title: str) -> str:
-    return "".join(
-        [
-            '<head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
-            el("title", title),
-            el("style", _asset("style.css"), _asset("trace_page.css")),
-            "</head>",
-        ]
-    )
-
-
-def _asset(name: str) -> str:
-    return (
-        importlib.resources.files("routejax.report").joinpath(name).read_text("utf-8")
     )

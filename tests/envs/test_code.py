@@ -1,5 +1,6 @@
 """Programs and their tests: what is read, what is the same, and what comes of each."""
 
+import importlib
 import math
 import time
 
@@ -303,3 +304,8 @@ def test_forms_of_tests(tests, kind, items):
 def test_what_is_no_test_is_told(config, told):
     with pytest.raises(UserError, match=told):
         suite_of(config)
+
+
+def test_a_program_is_started_without_a_fork_of_this_process():
+    importlib.import_module("jax")  # which warns of forks, and warnings are errors
+    assert outcomes(Suite("stdio", PAIRS), ADDS, None) == ["passed"] * 2

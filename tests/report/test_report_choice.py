@@ -75,7 +75,7 @@ def page(request):
 
 
 def rows_of(page):
-    found = re.search(r'<script type="application/json" id="rows">(.*?)</script>', page)
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
     assert found
     assert not {*"<>&"} & {*found[1]}
     return json.loads(found[1])

@@ -36,14 +36,23 @@ for name in ("", ".envs", ".envs.code", ".envs.judging"):
     module = type(sys)("routejax" + name)
     module.__path__ = [sys.argv[2] + "/routejax" + name.replace(".", "/")]
     sys.modules[module.__name__] = module
-from routejax.envs.code import {}
+from routejax.envs.{}
 """
 _BOOTS = {
-    "run": _BOOT.format("inside") + "inside.main(sys.argv[1:])",
-    "serve": _BOOT.format("inside") + "inside.main(sys.argv[1:])",
-    "check": _BOOT.format("inside, checker")
+    "run": _BOOT.format("code import inside") + "inside.main(sys.argv[1:])",
+    "serve": _BOOT.format("code import inside") + "inside.main(sys.argv[1:])",
+    "check": _BOOT.format("code import inside, checker")
     + "inside.serve = checker.serve; inside.main(sys.argv[1:])",
 }
+# Takes the place of a sandbox: a process denies itself what it can, and becomes the one
+# of the program. (A function for `subprocess` to call between fork and exec would copy
+# the locks of this process's threads.)
+_RESTRICT = (
+    _BOOT.format("judging import limits")
+    + "import os; limits.forgo_rights(); limits.forbid_processes()\n"
+    + "os.execv(sys.argv[3], sys.argv[3:])"
+)
+_PYTHON = (sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c")
 
 
 @dataclass(frozen=True)
@@ -80,8 +89,7 @@ def started(
 ) -> tuple[subprocess.Popen[bytes], bytes]:
     """The process of a program, and what must be written to it first."""
     memory, seconds = allowed.memory_mb * 2**20, int(allowed.total_s) + 2
-    line = [sys.executable, "-I", "-S", "-B", "-X", "utf8", "-c", _BOOTS[mode], mode]
-    line += [str(_ROOT), str(memory), str(seconds)]
+    line = [*_PYTHON, _BOOTS[mode], mode, str(_ROOT), str(memory), str(seconds)]
     with tempfile.TemporaryFile() as rules:
         if bwrap:
             line = sandbox.command(
@@ -91,6 +99,8 @@ def started(
             )
             rules.write(limits.rules())
             rules.seek(0)
+        else:
+            line = [*_PYTHON, _RESTRICT, "restrict", str(_ROOT), *line]
         popen = subprocess.Popen(
             line,
             stdin=subprocess.PIPE,
@@ -100,16 +110,8 @@ def started(
             cwd="/",
             start_new_session=True,
             pass_fds=[rules.fileno()] if bwrap else [],
-            # Workers have one thread.
-            preexec_fn=None if bwrap else _restricted,  # noqa: PLW1509
         )
     return popen, inside.packed(before) + inside.packed(program)
-
-
-def _restricted() -> None:
-    """What takes the place of a sandbox: what a process can deny itself."""
-    limits.forgo_rights()
-    limits.forbid_processes()
 
 
 def _options(rules: int) -> list[str]:
