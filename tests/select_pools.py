@@ -4,7 +4,6 @@ import functools
 import importlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow.parquet as pq
-from absl import flags
+from entries import forget, signals_kept
 from features_pools import row, write_rows
 
 from routejax import workdir
@@ -103,31 +102,14 @@ def call_entry(monkeypatch, capsys, *given, config=CONFIG, name="select"):
     entry = importlib.import_module(f"routejax.{name}")
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(sys, "argv", [name, config, *given])
-    handlers = {n: signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGINT)}
-    forget()
-    try:
-        status = entry.run_program(entry.main)
-    except SystemExit as ended:  # how absl ends what went well
-        status = ended.code or 0
-    finally:
+    with signals_kept():
         forget()
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
+        try:
+            status = entry.run_program(entry.main)
+        except SystemExit as ended:  # how absl ends what went well
+            status = ended.code or 0
     out, err = capsys.readouterr()
     return status, out.splitlines(), err.splitlines()
-
-
-def forget():
-    """Brings absl's flags back to the state of a new process."""
-    for name in list(flags.FLAGS):
-        if name.startswith("config."):
-            delattr(flags.FLAGS, name)
-    flags.FLAGS.unparse_flags()
-    for name in ("config", "workdir", "why"):
-        if name in flags.FLAGS:
-            flags.FLAGS[name].value = None
-    if "plan" in flags.FLAGS:
-        flags.FLAGS["plan"].value = False
 
 
 def made(root):

@@ -3,20 +3,17 @@
 import fcntl
 import importlib
 import re
-import signal
 import sys
 from pathlib import Path
 
 import pytest
-from absl import flags
+from entries import OLD_IMPORT, forget, signals_kept
 
 from routejax.errors import UserError
 
 ROOT = Path(__file__).parent.parent
 SMOKE = "--config=configs/rlve.py:smoke"
 
-# How ml_collections loads a config file.
-OLD_IMPORT = "ignore:the load_module:DeprecationWarning"
 pytestmark = pytest.mark.filterwarnings(OLD_IMPORT)
 
 
@@ -29,7 +26,6 @@ def train():
 @pytest.fixture
 def command(train, monkeypatch, capsys, tmp_path):
     """Runs the program in this process; the stages are replaced by `study`."""
-    handlers = {n: signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGINT)}
 
     def call(*given, study=None, workdir=tmp_path / "run"):
         config = () if any(flag.startswith("--config=") for flag in given) else (SMOKE,)
@@ -41,23 +37,12 @@ def command(train, monkeypatch, capsys, tmp_path):
         out, err = capsys.readouterr()
         return status, out, err
 
-    yield call
-    forget()
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
+    with signals_kept():
+        yield call
 
 
 def unreachable(run):
     raise AssertionError(f"the stages began in {run.root}")
-
-
-def forget():
-    """Brings absl's flags back to the state of a new process."""
-    for name in list(flags.FLAGS):
-        if name.startswith("config."):
-            delattr(flags.FLAGS, name)
-    flags.FLAGS.unparse_flags()
-    flags.FLAGS["config"].value = None
 
 
 # What is wrong: flags, and what the line must say.

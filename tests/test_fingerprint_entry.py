@@ -2,20 +2,17 @@
 
 import importlib
 import re
-import signal
 import subprocess
 import sys
 
 import pytest
-from absl import flags
+from entries import OLD_IMPORT, forget, signals_kept
 from features_pools import hashes, row, write_pool, write_rows
 from fingerprint_runs import DOLCI, ROOT, over
 
 CORPORA = ("openthoughts3", "intellect3", "nemotron_cascade2", "dolci")
 POOLS = ("rlve_pool", "omega", "sokoban", "single_teacher")
 
-# How ml_collections loads a config file.
-OLD_IMPORT = "ignore:the load_module:DeprecationWarning"
 pytestmark = pytest.mark.filterwarnings(OLD_IMPORT)
 
 
@@ -34,7 +31,6 @@ def entry():
 def command(entry, monkeypatch, capsys, tmp_path):
     """Runs the program in this process: status, and the lines of stdout and stderr."""
     monkeypatch.chdir(ROOT)
-    handlers = {n: signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGINT)}
 
     def call(*given, workdir=tmp_path / "run"):
         forget()
@@ -48,28 +44,17 @@ def command(entry, monkeypatch, capsys, tmp_path):
         out, err = capsys.readouterr()
         return status, out.splitlines(), err.splitlines()
 
-    yield call
-    forget()
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
-
-
-def forget():
-    """Brings absl's flags back to the state of a new process."""
-    for name in list(flags.FLAGS):
-        if name.startswith("config."):
-            delattr(flags.FLAGS, name)
-    flags.FLAGS.unparse_flags()
-    for name in ("config", "explain", "html"):
-        flags.FLAGS[name].value = None
-    flags.FLAGS["features"].value = False
+    with signals_kept():
+        yield call
 
 
 def test_a_whole_run_says_what_came_out(paths, command, tmp_path):
     status, out, err = command(*over(paths))
     assert (status, err) == (0, [])
-    assert re.fullmatch(r"fingerprint: 61/61  [\d,.]+ rows/s  \d+ s  done", out[0])
-    assert out[1:] == [
+    beats, said = [n for n in out if n.startswith("fingerprint: ")], out[-2:]
+    assert re.fullmatch(r"fingerprint: 61/61  [\d,.]+ rows/s  \d+ s  done", beats[-1])
+    assert out == [*beats, *said]
+    assert said == [
         "60 traces of 61 rows, 57 eligible; rejected: 1 non_empty, 1 complete_span, "
         "1 distinct_id, 1 unreadable/json",
         f"Manifest: {tmp_path / 'run/manifest.json'}",

@@ -1,12 +1,11 @@
 """What every entry does around its work, on a config of its own."""
 
 import importlib
-import signal
 import sys
 from pathlib import Path
 
 import pytest
-from absl import flags
+from entries import OLD_IMPORT, forget, signals_kept
 from ml_collections import ConfigDict
 from ml_collections.config_dict import placeholder
 
@@ -19,7 +18,7 @@ from ml_collections import ConfigDict
 def get_config():
     return ConfigDict({"name": "toy", "n": 3, "names": ("a", "b"), "text": ""})
 """
-pytestmark = pytest.mark.filterwarnings("ignore:the load_module:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(OLD_IMPORT)
 
 
 @pytest.fixture
@@ -29,7 +28,6 @@ def call(tmp_path, monkeypatch, capsys):
     for name, text in (("wrong", "def"), ("fails", "1 / 0")):
         (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.chdir(tmp_path)
-    handlers = {n: signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGINT)}
 
     def run(*argv, error=None, default="toy.py"):
         forget()
@@ -47,20 +45,8 @@ def call(tmp_path, monkeypatch, capsys):
             status = ended.code or 0
         return status, given, capsys.readouterr().err.splitlines()
 
-    yield run
-    forget()
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
-
-
-def forget():
-    """Brings absl's flags back to the state of a new process."""
-    for name in list(flags.FLAGS):
-        if name.startswith("config."):
-            delattr(flags.FLAGS, name)
-    flags.FLAGS.unparse_flags()
-    flags.FLAGS["config"].value = None
-    flags.FLAGS["workdir"].value = None
+    with signals_kept():
+        yield run
 
 
 def test_work_gets_a_plain_config_and_its_folder(call):

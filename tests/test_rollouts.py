@@ -3,12 +3,11 @@
 import importlib
 import json
 import re
-import signal
 import sys
 
 import numpy as np
 import pytest
-from absl import flags
+from entries import forget, signals_kept
 from played_rollouts import PROBLEMS, letters, played
 
 from routejax.stages import rollout_files, rollout_rows
@@ -41,13 +40,9 @@ def command(monkeypatch, capsys, tmp_path):
     entry = importlib.import_module("routejax.rollouts")
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.chdir(tmp_path)
-    handlers = {n: signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGINT)}
 
     def call(*given):
-        flags.FLAGS.unparse_flags()
-        for name in ("arm", "seed", "step", "filter", "problem", "n", "html"):
-            flags.FLAGS[name].unparse()
-        flags.FLAGS["workdir"].unparse()
+        forget()
         monkeypatch.setattr(sys, "argv", ["rollouts", *map(str, given)])
         try:
             status = entry.run_command(entry.main)
@@ -56,10 +51,8 @@ def command(monkeypatch, capsys, tmp_path):
         out, err = capsys.readouterr()
         return status, out, err.splitlines()
 
-    yield call
-    flags.FLAGS.unparse_flags()
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
+    with signals_kept():
+        yield call
 
 
 def cards(out):

@@ -3,13 +3,12 @@
 import importlib
 import json
 import shutil
-import signal
 import sys
 from pathlib import Path
 
 import jax
 import pytest
-from absl import flags
+from entries import OLD_IMPORT, forget, signals_kept
 from smoke_config import smoke
 
 from routejax import mesh
@@ -20,24 +19,13 @@ from routejax.stages.plan_recipe import require_ranges
 ROOT = Path(__file__).parent.parent.parent
 FIXTURES = ROOT / "tests" / "models" / "fixtures"
 SMOKE = f"--config={ROOT}/configs/rlve.py:smoke"
-pytestmark = pytest.mark.filterwarnings("ignore:the load_module:DeprecationWarning")
-
-
-def forget():
-    """Brings absl's flags back to the state of a new process."""
-    for name in [name for name in flags.FLAGS if name.startswith("config.")]:
-        delattr(flags.FLAGS, name)
-    flags.FLAGS.unparse_flags()
-    flags.FLAGS["config"].value = None
-    for name in ("mesh", "devices", "parts", "smallest", "compile", "utilisation"):
-        flags.FLAGS[name].unparse()
+pytestmark = pytest.mark.filterwarnings(OLD_IMPORT)
 
 
 @pytest.fixture
 def refused(monkeypatch, capsys):
     """What the program says on its way to status 2; no device is made."""
     entry = importlib.import_module("routejax.plan")
-    handlers = {n: signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGINT)}
 
     def made(devices):
         raise AssertionError(f"{devices} devices were made")
@@ -53,10 +41,8 @@ def refused(monkeypatch, capsys):
         assert "\n" not in said
         return said
 
-    yield call
-    forget()
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
+    with signals_kept():
+        yield call
 
 
 @pytest.mark.parametrize(
