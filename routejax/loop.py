@@ -104,6 +104,7 @@ def train(
         require_same(record["made_with"], made_with)
         done = record["step"]
         source.restore(record["source"])
+    progress.begin(done)
     processes.first_does(lambda: keep_lines(log, done))
     own = log if processes.first() else Path(os.devnull)
     with interrupt.held(), own.open("a") as lines:

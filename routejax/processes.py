@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 
 import jax
 from jax._src import distributed  # the store has no public door
+from jax.extend.backend import clear_backends
 
 from routejax import interrupt
 from routejax.errors import UserError
@@ -193,11 +194,17 @@ def ending() -> Iterator[None]:
 
 
 def leave(status: int) -> None:
-    """Ends a process that failed, without jax's wait for the others.
+    """Takes leave of the other processes, as the last thing; one that failed ends here.
 
-    The first one goes last, because jax ends those whose coordinator is gone.
+    Whoever is still there when the first process goes is ended by jax. One that is done
+    waits for all in jax, whatever ends its interpreter; one that failed may wait in
+    vain there, so it only waits a moment, and only if it is the first.
     """
-    if count() == 1 or not status:
+    if count() == 1:
+        return
+    if not status:
+        clear_backends()  # before what their threads ask goes away
+        jax.distributed.shutdown()
         return
     sys.stdout.flush()
     sys.stderr.flush()

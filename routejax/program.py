@@ -209,6 +209,8 @@ def _run(
         except interrupt.Interrupted as signal:
             _say(interrupt.stopped(str(signal)))
             return interrupt.EXIT_CODE
+        except SystemExit as ended:  # how absl ends what went well
+            return int(ended.code or 0)
     return 0
 
 

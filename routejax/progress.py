@@ -63,6 +63,12 @@ class Stage:
             )
             self._bar.start()
 
+    def begin(self, done: int) -> None:
+        """Work goes on after so many units, whatever number was given before."""
+        self._first = self.done = done
+        if self._bar:
+            self._bar.update(self._task, completed=done)
+
     def update(
         self,
         done: int,

@@ -78,6 +78,8 @@ class Rollout:
         seconds: what sampling and judging took, by metric name; judging that goes on
             while something is sampled is not counted.
         judge_queue: responses that were not judged when all were sampled.
+        judged_by_workers: responses that worker processes of this process judged, in
+            `workers_s` seconds of all of these together.
     """
 
     problems: Sequence[Problem]
@@ -91,6 +93,8 @@ class Rollout:
     steps: int
     seconds: Mapping[str, float] = dataclasses.field(default_factory=dict)
     judge_queue: int = 0
+    judged_by_workers: int = 0
+    workers_s: float = 0.0
 
     @property
     def solved(self) -> Bool[np.ndarray, "Q G"]:
@@ -234,7 +238,14 @@ def _finished(part: Rollout, begun: Judging, samples: int) -> Rollout:
     # A response that was cut off has not been given, whatever it says so far.
     solved = np.array([v.solved for v in verdicts]) & ~part.truncated
     rewards = solved.astype(np.float64).reshape(-1, samples)
-    return dataclasses.replace(part, verdicts=verdicts, rewards=rewards)
+    number, seconds = begun.worked
+    return dataclasses.replace(
+        part,
+        verdicts=verdicts,
+        rewards=rewards,
+        judged_by_workers=number,
+        workers_s=seconds,
+    )
 
 
 def _queue(

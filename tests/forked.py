@@ -5,14 +5,14 @@ Imports would take longer than all that such a small run computes; so would a co
 that does its best.
 """
 
-import atexit
 import os
 import sys
+import time
 from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple
 
-from runs import ROOT, SMOKE, WAIT_S, Ended
+from runs import ROOT, SMOKE, WAIT_S, Ended, scratch
 
 _FORKS = get_context("forkserver")
 _FORKS.set_forkserver_preload(["routejax.train"])
@@ -52,19 +52,24 @@ class Forked(NamedTuple):
 
 def start(root: Path, *flags: str, devices: int = 1) -> Forked:
     """A process of the main job, `SMALL`, with so many CPU devices."""
-    number = len([*root.parent.glob("said-*")])
-    said = root.parent / f"said-{number}"
-    said.mkdir(parents=True)
     argv = ["routejax.train", SMOKE, f"--workdir={root}", *SMALL, *flags]
-    process = _FORKS.Process(target=_work, args=(argv, devices, said))
+    return fork(_job, argv, devices=devices)
+
+
+def fork(work, *args: object, devices: int = 1) -> Forked:
+    """A process that does `work`, a function of a module, and nothing at its end."""
+    said = scratch("said")
+    said.mkdir()
+    process = _FORKS.Process(target=_alone, args=(work, args, devices, said))
     process.start()
     return Forked(process, said)
 
 
 def end(*started: Forked) -> list[Ended]:
     """How each ended; a hang is ended too."""
+    until = time.monotonic() + WAIT_S
     for one in started:
-        one.process.join(WAIT_S)
+        one.process.join(max(0.0, until - time.monotonic()))
     for one in started:
         one.process.kill()
         one.process.join()
@@ -74,7 +79,7 @@ def end(*started: Forked) -> list[Ended]:
     ]
 
 
-def _work(argv, devices, said):
+def _alone(work, args, devices, said):
     for number, name in ((1, "out"), (2, "err")):
         with (said / name).open("wb") as file:
             os.dup2(file.fileno(), number)
@@ -85,12 +90,13 @@ def _work(argv, devices, said):
     jax.config.update("jax_disable_most_optimizations", True)
     jax.config.update("jax_num_cpu_devices", devices)
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    work(*args)
+
+
+def _job(argv):
     from routejax import interrupt, train  # noqa: PLC0415
 
     interrupt.leave_at_once()
     sys.argv = argv
     os.chdir(ROOT)
-    try:
-        train.entry()
-    finally:  # a forked process leaves these out; jax's waits for the other processes
-        atexit._run_exitfuncs()
+    train.entry()

@@ -1,12 +1,14 @@
 """Runs that are killed or asked to stop, and go on: the results are the same bytes."""
 
 import functools
+import json
 import random
 import shutil
 import signal
 import time
 
 import forked
+import pyarrow.parquet as pq
 import pytest
 from runs import (
     copy,
@@ -21,6 +23,8 @@ from runs import (
     warm,
     weights,
 )
+
+from routejax.workdir import read_json
 
 pytestmark = pytest.mark.slow
 
@@ -69,8 +73,15 @@ def test_killed_while_it_writes_and_five_times_at_random_moments():
 
 
 # Everything that a step may be made of besides: several updates of a rollout, passes
-# of rows, prompts sampled in addition, and looks at what is held out.
+# of rows, prompts sampled in addition, and looks at what is held out. And limits that
+# some rows and prompts of RL do not keep.
 OPTIONS = (
+    "--config.sft.overlong=drop",
+    "--config.sft.row_tokens=64",
+    "--config.grpo.overlong=drop",
+    "--config.decoding.prompt_tokens=10",
+    "--config.envs.evaluation=modsum,",
+    "--config.problems.evaluation_per_cell=2",
     "--config.sft.device_rows=4",
     "--config.sft.evaluate_every=4",
     "--config.sft.heldout_share=0.1",
@@ -92,6 +103,7 @@ def test_with_every_option_on_it_is_killed_at_random_steps():
     assert all(("eval_loss" in x) == (x["step"] % 4 == 0) for x in sft[:-1])
     assert [x["step"] for x in grpo if "eval_pass4" in x] == [2, 4]
     assert any(x["refills"] for x in grpo)
+    assert_what_is_left_out_is_counted_and_listed(whole)
 
     shutil.copytree(whole / ".compiled", root / ".compiled")
     rng = random.Random(20260925)
@@ -105,6 +117,34 @@ def test_with_every_option_on_it_is_killed_at_random_steps():
     (ended,) = forked.end(forked.start(root, *OPTIONS))
     assert ended.status == 0, ended
     assert_like_an_uninterrupted_run(root, whole)
+
+
+def assert_what_is_left_out_is_counted_and_listed(root):
+    arm, counts = root / "arms/diverse/seed_0", read_json(root / "pool/counts.json")
+    over = {x["id"] for x in lines_of(root / "pool/overlong.jsonl")}
+    assert counts["rejected"]["overlong"] == len(over) > 0
+    chosen = pq.read_table(root / "select/diverse.parquet").to_pylist()
+    prompts = {x["id"]: x["prompt"] for x in chosen}
+    assert len(prompts) == 96  # as many as are asked for, in spite of those
+    assert over.isdisjoint(prompts)
+    kept = {x["id"]: x["side"] for x in lines_of(arm / "sft/sides.jsonl")}
+    facts = read_json(arm / "sft/examples.json")
+    assert facts["heldout"] + facts["aside"] == len(kept) == 10
+    assert [*kept.values()].count("heldout") == facts["heldout"]
+    out = {prompts.pop(name) for name, side in kept.items() if side == "heldout"}
+    assert out.isdisjoint(prompts.values())
+    assert read_json(arm / "sft/recipe.json")["examples"] == 86
+
+    over = {x["id"] for x in lines_of(root / "pool/rl_overlong.jsonl")}
+    assert counts["rl"]["overlong"] == len(over) > 0
+    assert {x["id"] for x in lines_of(arm / "grpo/overlong.jsonl")} == over
+    assert {x["overlong"] for x in lines_of(arm / "grpo/metrics.jsonl")} == {len(over)}
+    for path in (arm / "grpo/rollouts").glob("*.parquet"):
+        assert over.isdisjoint(pq.read_table(path)["problem"].to_pylist())
+
+
+def lines_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 class Steps:

@@ -62,7 +62,7 @@ def train_in(folder, source=None, *, every_s=0.0, optimiser=OPTIMISER, **setting
     folder.mkdir(exist_ok=True)
     with (
         checkpoints.opened(folder / "c", keep=2, every_s=every_s) as saved,
-        progress.track(console, "t", STEPS, "steps", saved.latest()) as shown,
+        progress.track(console, "t", STEPS, "steps") as shown,
     ):
         return loop.train(
             update.start({"w": jnp.zeros(2)}, rule),
@@ -161,6 +161,19 @@ def test_without_a_checkpoint_it_begins_again(train, whole, tmp_path):
         train(Counting(lambda n: raise_at(n, 4)), every_s=1e9)
     assert len(log_of(tmp_path)) == 3
     assert_same(train(), whole, tmp_path)
+
+
+def test_after_damage_bar_and_steps_go_on_from_the_checkpoint_before(
+    train, whole, tmp_path, monkeypatch
+):
+    with pytest.raises(ConnectionError):
+        train(Counting(lambda n: raise_at(n, 5)))
+    for path in (tmp_path / "c" / "4" / "state").rglob("d/*"):
+        path.unlink()
+    begun = []
+    monkeypatch.setattr(progress.Stage, "begin", lambda bar, done: begun.append(done))
+    assert_same(train(), whole, tmp_path)
+    assert begun == [3]
 
 
 def test_a_finished_training_does_no_step(train, whole, tmp_path):

@@ -9,7 +9,6 @@ import pytest
 from routejax import interrupt, processes
 from routejax.errors import UserError
 from routejax.stages import looks
-from routejax.stages.sft import Learned
 
 
 class Store:
@@ -188,16 +187,15 @@ def test_looks_come_every_few_steps_and_at_the_end():
 
 def test_prompts_are_held_out_whole_and_by_their_hash_alone():
     prompts = [f"p{n // 2}" for n in range(40)]
-    rows = Learned([*range(40)], 0, [], prompts)
-    found = looks.sides(rows, 0.1)
+    found = looks.sides(prompts, 0.1)
     assert len(found.heldout) == 4
     assert sorted(found.train + found.heldout) == [*range(40)]
     assert not {prompts[n] for n in found.heldout} & {prompts[n] for n in found.train}
-    assert found.aside == 0
-    turned = Learned([*range(40)][::-1], 0, [], prompts[::-1])
-    assert sorted(looks.sides(turned, 0.1).heldout) == sorted(found.heldout)
+    assert found.aside == []
+    turned = looks.sides(prompts[::-1], 0.1)
+    assert sorted(39 - n for n in turned.heldout) == found.heldout
     with pytest.raises(UserError, match="holds out 0 rows"):
-        looks.sides(rows, 0.01)
+        looks.sides(prompts, 0.01)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
@@ -205,14 +203,13 @@ def test_arms_of_equal_size_learn_equally_many_rows(size):
     """Prompts of one to five rows each, 30 rows, a tenth held out: 27 to learn."""
     prompts = [f"p{n // size}" for n in range(30)]
     try:
-        found = looks.sides(Learned([*range(30)], 0, [], prompts), 0.1)
+        found = looks.sides(prompts, 0.1)
     except UserError:
         assert size == 5  # no prompt has as few rows as are to be held out
         return
     assert len(found.train) == 27
     assert len(found.heldout) == {1: 3, 2: 2, 3: 3}[size]
-    assert found.aside == 3 - len(found.heldout)
-    assert not {*found.train} & {*found.heldout}
+    assert sorted([*found.train, *found.heldout, *found.aside]) == [*range(30)]
 
 
 def test_facts_stand_beside_every_look():

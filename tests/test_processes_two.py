@@ -3,20 +3,24 @@
 import shutil
 import signal
 import socket
+import time
 
 import pytest
-from forked import end, start
+from forked import end, fork, start
 from runs import logs, results, scratch, wait_until, weights
 
-pytestmark = pytest.mark.slow
+from routejax import processes
+
+
+def coordinator():
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{found.getsockname()[1]}"
 
 
 def start_two(root, *flags):
     """Two processes of one run, with a device each."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
-    of_both = (*flags, f"--coordinator=127.0.0.1:{port}", "--processes=2")
+    of_both = (*flags, f"--coordinator={coordinator()}", "--processes=2")
     return [start(root, *of_both, f"--process={i}") for i in range(2)]
 
 
@@ -35,6 +39,21 @@ def assert_equal_runs(found, wanted):
     assert results(found) == results(wanted)
 
 
+def leave_one_after_the_other(where, number):
+    processes.join(where, 2, number)
+    with processes.ending():
+        pass
+    time.sleep(2 * number)
+    processes.leave(0)
+
+
+def test_the_first_waits_for_the_other_at_the_end_whatever_ends_its_interpreter():
+    where = coordinator()
+    both = end(*(fork(leave_one_after_the_other, where, number) for number in (0, 1)))
+    assert [ended.status for ended in both] == [0, 0], both
+
+
+@pytest.mark.slow
 def test_two_processes_are_killed_and_stopped_and_end_as_one_does():
     alone, root = scratch("alone"), scratch("two")
     (ended,) = end(start(alone, devices=2))
@@ -71,6 +90,7 @@ def test_two_processes_are_killed_and_stopped_and_end_as_one_does():
     assert_equal_runs(root, alone)
 
 
+@pytest.mark.slow
 def test_a_mistake_in_the_work_of_the_first_is_told_by_both():
     """Prompts too long for the sampler: found by the first alone, after a while."""
     root = scratch("wrong")

@@ -39,10 +39,7 @@ def call(tmp_path, monkeypatch, capsys):
                 raise error
 
         monkeypatch.setattr(sys, "argv", ["toy", *argv])
-        try:
-            status = program.run_program(work, default)
-        except SystemExit as ended:  # how absl ends what went well
-            status = ended.code or 0
+        status = program.run_program(work, default)
         return status, given, capsys.readouterr().err.splitlines()
 
     with signals_kept():

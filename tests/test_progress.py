@@ -69,6 +69,18 @@ def test_resumed_work_does_not_count_into_the_rate(clock):
     assert lines(out)[0] == "sft: 90/100  2.0 s/step  20 s  ETA 20 s"
 
 
+@pytest.mark.parametrize("terminal", [False, True])
+def test_work_that_begins_elsewhere_than_thought(terminal, clock):
+    """A damaged checkpoint gives way to an older one: 60 and not 80 are finished."""
+    out = console(terminal)
+    with progress.track(out, "sft", 100, "steps", done=80) as stage:
+        stage.begin(60)
+        clock[0] += 20
+        stage.update(70)
+    assert "70/100" in out.file.getvalue()
+    assert "2.0 s/step" in out.file.getvalue()
+
+
 def test_a_first_unit_that_compiles_foretells_nothing(clock):
     out = console()
     with progress.track(out, "sft", 100, "steps") as stage:

@@ -16,6 +16,7 @@ from routejax.envs.judging import Judges
 from routejax.errors import UserError
 from routejax.rollout import Decoding
 from routejax.sampler import Samples, request_keys
+from routejax.stages.grpo_facts import facts
 from routejax.tokenizer import EOS
 
 DECODING = Decoding(
@@ -138,16 +139,24 @@ def test_what_is_isolated_is_judged_by_workers_while_more_is_sampled(
     monkeypatch.syspath_prepend(str(Path(__file__).parent / "envs"))
     sort = dataclasses.replace(PROBLEMS[0], env="right", config={"gold": "<think>"})
     late = dataclasses.replace(PROBLEMS[1], env="sleeps")
+    bad = dataclasses.replace(PROBLEMS[2], env="raises")
     right = made.response(TRACES[0])
     table = {"table": "bad_verifiers:ENVS", "timeout_s": 1.0, "sandbox": "none"}
     with Judges(workers=1, **table) as judges:
-        found, _ = play([right] * 4, [sort, late], judges=judges, parts=parts)
-    assert [v.status for v in found.verdicts] == ["answered"] * 2 + ["timeout"] * 2
-    assert found.rewards.tolist() == [[1, 1], [0, 0]]
+        found, _ = play([right] * 6, [sort, late, bad], judges=judges, parts=parts)
+    statuses = [v.status for v in found.verdicts]
+    assert statuses == ["answered"] * 2 + ["timeout"] * 2 + ["error"] * 2
+    assert found.rewards.tolist() == [[1, 1], [0, 0], [0, 0]]
     assert found.judge_queue > 0
+    told = facts(found)
+    assert (told["judge_timeouts"], told["judge_errors"]) == (2, 2)
+    assert (told["unparsed"], told["mixed_groups"]) == (0, 0)
+    assert told["judge_workers"] == 6
+    assert 0 < told["judge_rate"] < 6 / 2.0  # two of them take a second each
     with pytest.raises(UserError, match=r"one of sort, .* got 'right'"):
         play([right] * 2, [sort])
     assert judges.stats()["timeouts"]["sleeps"]["ids"] == [late.id]
+    assert judges.stats()["errors"]["raises"]["count"] == 2
 
 
 def test_ids_are_kept_where_text_has_another_spelling(play, made):

@@ -75,6 +75,8 @@ class Environment:
         programs: judging runs programs that a model wrote, so it happens in a sandbox
             only (`judging.sandbox`); isolated too.
         difficulties: those that it has.
+        modules: what a worker loads before its first request, beyond the time limit of
+            that: imported, and where ":name" follows, this function is called.
         quick: (config, response) to the verdict of an isolated environment where our
             own parsers suffice for it; None leaves it to the worker.
     """
@@ -88,6 +90,7 @@ class Environment:
     key: Callable[[dict], str] | None = None
     isolated: bool = False
     programs: bool = False
+    modules: tuple[str, ...] = ()
     quick: Callable[[dict, str], Verdict | None] | None = None
     difficulties: Sequence[int] = DIFFICULTIES
 

@@ -21,6 +21,8 @@ Over all samples and prompts of the step, those of further batches too:
     judge_errors    responses whose verifier failed; they count as not solved
     judge_timeouts  the same, for want of time
     judge_queue     responses that were not yet judged when all were sampled
+    judge_workers   responses that went to worker processes; judge_rate: how many of
+                    them one worker judged in a second of its work, its start included
     sampler_steps   decoding steps
 
 Over tokens that are trained on; with several updates the mean over those that have it:
@@ -55,10 +57,13 @@ from routejax import grpo
 from routejax.loop import Metrics
 from routejax.rollout import Rollout
 
+_UNREAD = ("no_answer", "unparsed")
+
 
 def facts(rolled: Rollout) -> Metrics:
     """What a step's samples were like. Shares of prompts are by outcome."""
     envs = np.array([problem.env for problem in rolled.problems])
+    statuses = [verdict.status for verdict in rolled.verdicts]
     found = _of(rolled, np.ones(len(envs), bool))
     found |= {
         "prompts": len(envs),
@@ -67,10 +72,12 @@ def facts(rolled: Rollout) -> Metrics:
         "length_max": int(rolled.lengths.max()),
         "sampled_tokens": int(rolled.lengths.sum()),
         "truncated": float(rolled.truncated.mean()),
-        "unparsed": float(np.mean([v.status != "answered" for v in rolled.verdicts])),
-        "judge_errors": sum(v.status == "error" for v in rolled.verdicts),
-        "judge_timeouts": sum(v.status == "timeout" for v in rolled.verdicts),
+        "unparsed": sum(map(statuses.count, _UNREAD)) / len(statuses),
+        "judge_errors": statuses.count("error"),
+        "judge_timeouts": statuses.count("timeout"),
         "judge_queue": rolled.judge_queue,
+        "judge_workers": rolled.judged_by_workers,
+        "judge_rate": rolled.judged_by_workers / (rolled.workers_s or 1.0),
         "sampler_steps": rolled.steps,
     }
     for env in sorted(set(envs)):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 
@@ -28,19 +28,12 @@ Look = Callable[[Params, int], loop.Metrics]
 _STEP = 2**31 + 1
 
 
-class Ided(Protocol):
-    """Examples with ids and prompts, one of each per row."""
-
-    @property
-    def examples(self) -> list[Example]: ...
-    @property
-    def prompts(self) -> list[str]: ...
-
-
 class Sides(NamedTuple):
-    train: list[Example]
-    heldout: list[Example]
-    aside: int  # on neither side
+    """Places of rows, in order; those aside are on neither side."""
+
+    train: list[int]
+    heldout: list[int]
+    aside: list[int]
 
 
 def nothing(params: Params, done: int) -> loop.Metrics:
@@ -84,7 +77,7 @@ class HeldOut:
         return float(self._loss(params, self._batch)[0])
 
 
-def sides(rows: Ided, share: float) -> Sides:
+def sides(prompts: Sequence[str], share: float) -> Sides:
     """Some prompts with all their rows held out: a share of the rows, or less.
 
     Prompts come in the order of their hash, whatever that of the rows; one with more
@@ -92,31 +85,30 @@ def sides(rows: Ided, share: float) -> Sides:
     out than the share, as many rows of the first such prompt stand aside: selections of
     equal size have equally many rows to learn from, whatever their prompts.
 
+    Args:
+        prompts: that of every row.
+        share: of the rows.
+
     Raises:
         UserError: no prompt can be held out, or none is left.
     """
     members: dict[str, list[int]] = {}
-    for number, prompt in enumerate(rows.prompts):
+    for number, prompt in enumerate(prompts):
         members.setdefault(prompt, []).append(number)
-    left, out, larger = round(share * len(rows.prompts)), set(), []
+    left, out, larger = round(share * len(prompts)), [], []
     for prompt in sorted(members, key=lambda p: hashlib.sha256(p.encode()).digest()):
         if len(members[prompt]) <= left:
             left -= len(members[prompt])
-            out |= {*members[prompt]}
+            out += members[prompt]
         else:
             larger += members[prompt]
     if not out or not larger[left:]:
         raise UserError(
-            f"sft.heldout_share {share} of {len(rows.prompts)} rows of {len(members)} "
+            f"sft.heldout_share {share} of {len(prompts)} rows of {len(members)} "
             f"prompts holds out {len(out)} rows; prompts are held out whole. Raise or "
             "lower it, or set sft.evaluate_every to 0"
         )
-    learned = {*larger[left:]}
-    return Sides(
-        [one for number, one in enumerate(rows.examples) if number in learned],
-        [one for number, one in enumerate(rows.examples) if number in out],
-        left,
-    )
+    return Sides(sorted(larger[left:]), sorted(out), sorted(larger[:left]))
 
 
 def solving(run: Run, problems: Sequence[Problem], seed: int, samples: int) -> Any:

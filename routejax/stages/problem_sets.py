@@ -186,13 +186,14 @@ def _draws(
 ) -> Iterator[tuple[int, Outcome]]:
     """The cell's seeds and what they drew, in order; asked for some at a time."""
     rng = random.Random(f"{seed}/{cell.env}/{cell.difficulty}")
+    modules = tasks.environment(table, cell.env).modules
     left = 200 + limits.draws * sum(cell.wanted.values())
     while left > 0:
         missing = sum(cell.wanted.values()) - sum(map(len, problems.values()))
         size = min(left, max(_AHEAD[0], min(2 * missing, _AHEAD[1])))
         seeds = [rng.randrange(2**31) for _ in range(size)]
         calls = [
-            Call(DRAW, (table, cell.env, cell.difficulty, n), limits.draw_timeout_s)
+            Call(DRAW, (table, *cell[:2], n), limits.draw_timeout_s, modules)
             for n in seeds
         ]
         yield from zip(seeds, workers.submit(calls).result(), strict=True)

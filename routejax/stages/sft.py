@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +17,15 @@ from routejax.errors import UserError
 from routejax.models import Params
 from routejax.packing import Example
 from routejax.progress import track
-from routejax.stages.looks import HeldOut, Look, every, nothing, sides, with_facts
+from routejax.stages.looks import (
+    HeldOut,
+    Look,
+    Sides,
+    every,
+    nothing,
+    sides,
+    with_facts,
+)
 from routejax.stages.overlong import FILE, apart
 from routejax.stages.run import Run
 from routejax.tokenizer import Tokenizer, require_sound
@@ -25,6 +34,7 @@ from routejax.workdir import inputs_of, write, write_json
 # Settings of `config.sft` that go as they are to `Examples`.
 _OF_SOURCE = ("epochs", "batch_examples", "row_tokens", "row_multiple")
 _NONE: Mapping[str, float] = MappingProxyType({})
+SIDES = "sides.jsonl"
 _NO_SINKS = {"tensorboard": False, "wandb": ""}  # of processes that write nothing
 
 
@@ -79,7 +89,9 @@ def train(run: Run, arm: str, seed: int, inputs: dict[str, str]) -> str:
     """SHA-256 of the trained weights, which are in `sft/weights`.
 
     `sft/recipe.json` says what was used besides the selected rows, and must be equal
-    for all arms. `inputs` has the hashes of the arm's rows and of the tokenizer.
+    for all arms. `inputs` has the hashes of the arm's rows and of the tokenizer. Rows
+    that are not learned are counted in `sft/examples.json` and listed by id: those too
+    long in `overlong.jsonl`, those held out and aside in `sides.jsonl`.
     """
     parts = ("student", "sft")
     known = {"seed": seed, **inputs, **{part: run.config[part] for part in parts}}
@@ -142,20 +154,35 @@ def _train(run: Run, arm: str, seed: int, folder: Path) -> None:
     name, found = f"{arm} seed {seed} sft", examples(run, arm)
     rows, dropped = _fitting(run, found, folder)
     settings, heldout = run.config["sft"], None
-    train, rest, aside = rows.examples, [], 0
+    of = Sides([*range(len(rows.examples))], [], [])
     if settings["evaluate_every"]:
-        train, rest, aside = sides(rows, settings["heldout_share"])
-        heldout = HeldOut(run, rest)
+        of = sides(rows.prompts, settings["heldout_share"])
+        heldout = HeldOut(run, [rows.examples[n] for n in of.heldout])
+    # Not in the recipe, which is that of all arms.
+    facts = {"rows": len(found.examples), "thoughts_opened": rows.opened}
+    facts |= {"overlong": dropped}
+    facts |= {"heldout": len(of.heldout), "aside": len(of.aside)}
+    if processes.first():
+        write_json(folder / "examples.json", facts)
+        _name_sides(folder / SIDES, rows.names, of)
     counted = {"overlong": dropped} if settings["overlong"] == "drop" else {}
+    train = [rows.examples[n] for n in of.train]
     params, recipe = tune(
         run, folder, name, train, seed, heldout=heldout, facts=counted
     )
-    # Not in the recipe, which is that of all arms.
-    facts = {"rows": len(found.examples), "thoughts_opened": rows.opened}
-    facts |= {"overlong": dropped, "heldout": len(rest), "aside": aside}
-    if processes.first():
-        write_json(folder / "examples.json", facts)
     finish(folder, params, recipe)
+
+
+def _name_sides(path: Path, names: Sequence[str], of: Sides) -> None:
+    """Lines with the id and the side of each row that is not learned, if there are."""
+    lines = [
+        json.dumps({"id": names[n], "side": side}) + "\n"
+        for side, places in of._asdict().items()
+        for n in places
+        if side != "train"
+    ]
+    if lines:
+        write(path, "".join(lines))
 
 
 def _fitting(run: Run, rows: Learned, folder: Path) -> tuple[Learned, int]:
@@ -267,9 +294,7 @@ def fit(
             about=run.config,
             **(run.config["logging"] if processes.first() else _NO_SINKS),
         ) as tell,
-        track(
-            run.console, name, steps, "steps", saved.latest(), counted=counted
-        ) as progress,
+        track(run.console, name, steps, "steps", counted=counted) as progress,
     ):
         params = loop.train(
             state,

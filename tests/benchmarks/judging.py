@@ -1,168 +1,58 @@
-"""How fast answers are judged, beside math-verify alone, and what hostile ones do.
+"""How fast responses are judged, beside math-verify alone, and what hostile ones do.
 
-    python -m tests.benchmarks.judging [--golds FILE.jsonl] [--hostile 10000] [--json]
+    python -m tests.benchmarks.judging [--only NAME ...] [--hostile 10000] [--json]
+        [--golds FILE.jsonl] [--instructions FILE.jsonl]
 
-integers   responses of 2,000 characters with an integer in a box, right and wrong, by
-           `answers.judge` in one process and in two at once: responses per second.
-golds      every gold of FILE (MATH-500; JSONL with `answer`) as an answer to itself,
-           with \\dfrac for \\frac too, and to the question before: by
-           `answers.judge`, and the same by math-verify alone, in the same run,
-           `verify(parse(gold), parse(answer))` with its defaults. Needs FILE.
-hostile    power towers, megabytes, nested brackets, Python, null bytes, surrogates,
-           and honest answers between them that show whether any verdict is lost or in
-           another place; longest time of one, all of them, growth of memory beyond
-           the responses.
+integers      responses of 2,000 characters with an integer in a box, right and wrong,
+              by `answers.judge` in one process and in two at once: responses a second.
+golds         every gold of FILE (MATH-500; JSONL with `answer`) as an answer to itself,
+              with \\dfrac for \\frac too, and to the question before: by
+              `answers.judge`, and the same by math-verify alone, in the same run,
+              `verify(parse(gold), parse(answer))` with its defaults. Needs FILE.
+programs      small programs with one test, by `Judges` with two workers in a sandbox.
+instructions  one response to every prompt of FILE (IFEval), by the same. Needs FILE and
+              the extra `instructions`.
+hostile       `attacks.mixed` by the same: how many verdicts were lost or in another
+              place, attacks that were solved, processes and files that were left,
+              growth of memory beyond the responses, the largest process.
 
 With `--json` the last line is an object of the figures. The exit status is 1 where a
-verdict is wrong.
+verdict is wrong or something was left.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import importlib.util
 import json
 import logging
-import os
-import random
 import resource
 import sys
-import tempfile
 import time
+import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from routejax.envs.answers import Open, decide, judge
+from routejax.envs.benchmarks import read_questions
+from routejax.envs.instructions import config_of
+from routejax.envs.judging import Judges, Request, sandbox
 from routejax.envs.problem import STATUSES
+from tests.benchmarks import attacks
 
-GOLDS = Path(__file__).parents[3] / "shared" / "data" / "benchmarks" / "math500.jsonl"
+FILES = Path(__file__).parents[3] / "shared" / "data" / "benchmarks"
 PROSE = "and so the reasoning above goes on with another step of the same kind. "
 INTEGERS = 20_000
-MARK = Path(tempfile.gettempdir()) / f"judged-{os.getpid()}"  # made by code that runs
-
-
-class Hostile(NamedTuple):
-    """A response, and the answer that its verdict must have if it is an honest one."""
-
-    gold: str
-    response: str
-    answer: str | None
+MEASURES = ("integers", "golds", "programs", "instructions", "hostile")
 
 
 def _boxed(text: str) -> str:
     return f"\\boxed{{{text}}}"
-
-
-def hostile(count: int, seed: int = 0) -> list[Hostile]:
-    """Responses made to hang, crash or fool a judge; every second one is honest."""
-    rng = random.Random(seed)
-    found = []
-    for i in range(count):
-        if i % 2:
-            gold = str(i if i % 4 == 1 else i + 1)
-            found.append(Hostile(gold, f"so {_boxed(str(i))}", str(i)))
-        else:
-            made = rng.choice(_ATTACKS)(rng)
-            found.append(Hostile(rng.choice(_TARGETS), made, None))
-    return found
-
-
-def _nested(rng: random.Random) -> str:
-    opens, closes = rng.choice(
-        ("()", "[]", "{}", ("\\sqrt{", "}"), ("\\frac{1}{", "}"))
-    )
-    depth = rng.choice((30, 300, 3000))
-    return _boxed(opens * depth + "x" + closes * depth)
-
-
-def _tower(rng: random.Random) -> str:
-    base, height = rng.randint(2, 10**4), rng.randint(2, 60)
-    close = rng.choice(("", "!"))
-    return _boxed(f"{base}" + f"^{{{base}" * height + "}" * height + close)
-
-
-def _sums(rng: random.Random) -> str:
-    term = rng.choice(
-        ("x+", "(x+y+1)^{24}*", "9^{9999}x+", "\\sqrt{99991}+", "1/99991+")
-    )
-    return _boxed(term * rng.choice((20, 60, 2000)) + "1")
-
-
-def _bytes(rng: random.Random) -> str:
-    odd = rng.choice(("\x00", "\ud800", "٣", "７", "\u202e", "\\", '"', "\U0001d7d8"))
-    where = rng.choice((odd * 300, odd, odd + "5" + odd))
-    return rng.choice((_boxed(where), where + _boxed("5"), _boxed("5") + where))
-
-
-def _megabyte(rng: random.Random) -> str:
-    piece = rng.choice(("x", "{", "}", "\\boxed{", "1", " ", "<think>", "answer is "))
-    text = piece * (10**6 // len(piece))
-    return rng.choice((text, _boxed(text), text + _boxed("5")))
-
-
-def _python(rng: random.Random) -> str:
-    code = rng.choice(
-        (
-            f"__import__('os').system('touch {MARK}')",
-            "().__class__.__base__.__subclasses__()",
-            "eval('9**9**9')",
-            f"open('{MARK}','w')",
-            "[x for x in iter(int, 1)]",
-        )
-    )
-    return _boxed(code)
-
-
-def _repeated(rng: random.Random) -> str:
-    piece = rng.choice(
-        ("-", "^2", "!", "\\pm 1", "=x", ",1", "|", "\\cup(0,1)", "'", "&")
-    )
-    return _boxed("x" + piece * rng.choice((5, 90, 400)))
-
-
-def _functions(rng: random.Random) -> str:
-    name = rng.choice(("\\sin", "\\ln", "\\exp", "\\tan"))
-    depth = rng.choice((2, 3, 12, 200))
-    return _boxed(f"{name}(" * depth + "x" + ")" * depth)
-
-
-_ATTACKS = (
-    *(_nested, _tower, _sums, _bytes, _python, _repeated, _tower, _sums, _bytes),
-    *(_nested, _python, _repeated, _nested, _sums, _repeated, _functions, _megabyte),
-)
-_TARGETS = (
-    "5",
-    "x^2+1",
-    "(1,2)",
-    "1,2,3",
-    "[0,1)",
-    "x=5",
-    "\\frac{1}{3}",
-    "\\text{no}",
-)
-
-
-def lost(found: list[Hostile], verdicts: list) -> list[int]:
-    """Places where a verdict is not that of the response there."""
-    places = []
-    for i, (one, verdict) in enumerate(zip(found, verdicts, strict=True)):
-        wanted = (one.answer, one.answer == one.gold)
-        if one.answer and (verdict.answer, verdict.solved) != wanted:
-            places.append(i)
-    return places
-
-
-def judged(found: list[Hostile]) -> tuple[list, float]:
-    """Verdicts in order, and the longest time of one in seconds."""
-    verdicts, longest = [], 0.0
-    for one in found:
-        start = time.perf_counter()
-        verdicts.append(judge(one.gold, one.response, kind="math"))
-        longest = max(longest, time.perf_counter() - start)
-    return verdicts, longest
 
 
 def integers(count: int = INTEGERS) -> float:
@@ -240,24 +130,82 @@ def _timed(
     return found, len(pairs) / (time.perf_counter() - start)
 
 
-def attacked(count: int) -> dict[str, float]:
-    found = hostile(count)
+def paced(requests: Sequence[Request]) -> float:
+    """Requests a second by workers that have started; all must be solved or wrong."""
+    with Judges(workers=2, timeout_s=60.0) as judges:
+        judges.judge(requests[:8])
+        start = time.perf_counter()
+        verdicts = judges.judge(requests)
+        seconds = time.perf_counter() - start
+    assert {verdict.status for verdict in verdicts} <= {"answered", "error"}
+    return len(requests) / seconds
+
+
+def programs(count: int = 200) -> dict[str, float]:
+    """Programs a second: their output compared, and the value of their function."""
+    found = {}
+    for name, printed in (("printed_per_s", True), ("called_per_s", False)):
+        text = "def f(): return {0}\nprint({0})"
+        found[name] = paced(
+            [
+                attacks.program(text.format(i), i, attacks.LONG, printed=printed)
+                for i in range(count)
+            ]
+        )
+    return found
+
+
+def followed(path: Path) -> dict[str, float]:
+    """Responses a second, of one instruction or some each."""
+    questions = read_questions(path, "ifeval").questions
+    requests = [
+        Request("instructions", config_of(q.kind, q.prompt, q.meta), PROSE * 5, q.id)
+        for q in questions
+    ]
+    return {"responses": len(requests), "per_s": paced(requests)}
+
+
+def attacked(count: int) -> dict[str, Any]:
+    """What became of hostile responses, and of this process and the machine."""
+    found, token = attacks.mixed(count), uuid.uuid4().hex
     before, start = peak_mib(), time.perf_counter()
-    verdicts, longest = judged(found)
+    with Judges(workers=2, timeout_s=60.0, environment={"TOKEN": token}) as judges:
+        verdicts = judges.judge([one.request for one in found])
+        started = judges.stats()["started"]
     seconds = time.perf_counter() - start
-    attacks = [v for v, one in zip(verdicts, found, strict=True) if one.answer is None]
-    statuses = Counter(verdict.status for verdict in attacks)
-    return {
-        "responses": len(found),
-        "lost": len(lost(found, verdicts)),
-        "solved": sum(verdict.solved for verdict in attacks),
-        **{status: statuses[status] for status in STATUSES},
-        "seconds": seconds,
-        "longest_s": longest,
-        "megabytes": sum(len(one.response) for one in found) / 1e6,
+    told: dict[str, Any] = {"responses": len(found), "seconds": seconds}
+    for name, of_programs in (("answers", False), ("programs", True)):
+        own = [
+            verdict
+            for verdict, one in zip(verdicts, found, strict=True)
+            if attacks.is_program(one) == of_programs and not one.wanted
+        ]
+        statuses = Counter(verdict.status for verdict in own)
+        told[f"{name}_attacks"] = len(own)
+        told[f"{name}_solved"] = sum(verdict.solved for verdict in own)
+        told |= {f"{name}_{status}": statuses[status] for status in STATUSES}
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return told | {
+        "lost": len(attacks.lost(found, verdicts)),
+        "workers_started": started,
+        "processes_left": left(token),
+        "files_written": len(attacks.written()),
+        "megabytes": sum(len(one.request.response) for one in found) / 1e6,
         "grown_mib": peak_mib() - before,
-        "executed": MARK.exists(),
+        "largest_process_mib": children.ru_maxrss / 1024,
     }
+
+
+def left(token: str) -> int:
+    """Processes that have the token in their environment when ten seconds are over."""
+    until, found = time.monotonic() + 10, 1
+    while found and time.monotonic() < until:
+        found = 0
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            with contextlib.suppress(OSError):  # it has ended, or is another user's
+                found += token.encode() in path.read_bytes()
+        time.sleep(0.1)
+    return found
 
 
 def peak_mib() -> float:
@@ -265,22 +213,35 @@ def peak_mib() -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="How fast answers are judged.")
-    parser.add_argument("--golds", type=Path, default=GOLDS)
+    parser = argparse.ArgumentParser(description="How fast responses are judged.")
+    parser.add_argument("--only", nargs="+", default=MEASURES, choices=MEASURES)
+    parser.add_argument("--golds", type=Path, default=FILES / "math500.jsonl")
+    parser.add_argument("--instructions", type=Path, default=FILES / "ifeval.jsonl")
     parser.add_argument("--hostile", type=int, default=10_000)
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
     logging.disable(logging.CRITICAL)
-    figures: dict[str, dict[str, float]] = {"integers": speeds()}
-    if args.golds.exists():
-        figures["golds"] = golds(args.golds)
-    figures["hostile"] = attacked(args.hostile)
-    for name, table in figures.items():
-        print(name, ", ".join(f"{k} {v:,.10g}" for k, v in table.items()))
+    known = importlib.util.find_spec("if_verifiable") and args.instructions.exists()
+    measures: dict[str, Callable[[], dict[str, Any]] | None] = {
+        "integers": speeds,
+        "golds": (lambda: golds(args.golds)) if args.golds.exists() else None,
+        "programs": programs if sandbox.found() else None,
+        "instructions": (lambda: followed(args.instructions)) if known else None,
+        "hostile": (lambda: attacked(args.hostile)) if sandbox.found() else None,
+    }
+    figures = {}
+    for name in args.only:
+        if measure := measures[name]:
+            figures[name] = measure()
+            table = (f"{k} {v:,.10g}" for k, v in figures[name].items())
+            print(name, ", ".join(table), flush=True)
+        else:
+            print(f"{name}: not measured; what it needs is missing")
     if args.json:
         print(json.dumps(figures))
-    bad = figures["hostile"]["lost"] or figures["hostile"]["executed"]
-    return int(bool(bad))
+    hostile = figures.get("hostile", {})
+    bad = ("lost", "programs_solved", "processes_left", "files_written")
+    return int(any(hostile.get(name) for name in bad))
 
 
 if __name__ == "__main__":

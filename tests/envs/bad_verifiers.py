@@ -144,6 +144,31 @@ def writes(config, response):
     return answered(response)
 
 
+LOADED: list[str] = []
+
+
+def loads():
+    """Longer than a request may take."""
+    time.sleep(2.0)
+    LOADED.append("loaded")
+
+
+def loads_never():
+    time.sleep(1000)
+
+
+def loads_badly():
+    raise ImportError("no such package")
+
+
+def large(config, response):
+    return answered(response, LOADED == ["loaded"])
+
+
+def without(config, response):
+    raise ModuleNotFoundError("no such package; pip install it")
+
+
 def _never(rng, difficulty):
     raise AssertionError("these draw no problems")
 
@@ -178,6 +203,17 @@ ENVS["here_raises"] = Environment("here_raises", "bad", _never, raises)
 ENVS["quick"] = Environment(
     "quick", "good", _never, right, isolated=True, quick=_quickly
 )
+for _name, _load, _judge in (
+    ("large", loads, large),
+    ("large_too", loads, large),
+    ("larger", loads_never, large),
+    ("without", loads_badly, without),
+):
+    ENVS[_name] = Environment(
+        *(_name, "large", _never, _judge),
+        isolated=True,
+        modules=(f"{__name__}:{_load.__name__}",),
+    )
 ENVS["draws"] = Environment("draws", "slow", _slow_draw, right, isolated=True)
 ENVS["programs"] = Environment(
     "programs", "good", _never, right, isolated=True, programs=True

@@ -9,22 +9,34 @@ import pytest
 from routejax.envs.answers import ENVIRONMENTS, decide, judge, verdicts
 from routejax.envs.judging import Judges, Outcome, Request
 from routejax.errors import UserError
-from tests.benchmarks.judging import MARK, hostile, judged, lost, peak_mib
+from tests.benchmarks import attacks
+from tests.benchmarks.judging import peak_mib
 
 pytest.importorskip("math_verify", reason="the extra `math` is not installed")
 
 OPEN = ("\\cot x", "\\boxed{\\frac{1}{\\tan x}}")
 
 
+def judged(found):
+    """Verdicts in order, and the longest time of one in seconds."""
+    given, longest = [], 0.0
+    for one in found:
+        start = time.perf_counter()
+        gold = one.request.config["gold"]
+        given.append(judge(gold, one.request.response, kind="math"))
+        longest = max(longest, time.perf_counter() - start)
+    return given, longest
+
+
 def test_hostile_answers_neither_hang_nor_hide_honest_ones():
-    found = hostile(500)
+    found = attacks.answers(500)
     before = peak_mib()
     given, longest = judged(found)
     assert len(given) == 500
-    assert lost(found, given) == []
+    assert attacks.lost(found, given) == []
     assert longest < 2 * verdicts.ASKED_S + 60  # the last is the start of a worker
     assert peak_mib() - before < 200
-    assert not MARK.exists()
+    assert not attacks.written()
 
 
 _TEXT = r"""
@@ -55,13 +67,11 @@ def test_any_text_has_a_verdict_and_the_same_in_both_directions():
 
 
 def test_a_verdict_in_another_place_is_seen():
-    found = hostile(40)
-    given, _ = judged([one for one in found if one.answer])
-    right = iter(given)
-    every = [next(right) if one.answer else None for one in found]
-    assert lost(found, every) == []
-    every[1], every[3] = every[3], every[1]
-    assert lost(found, every) == [1, 3]
+    found = [one for one in attacks.answers(40) if one.wanted]
+    given, _ = judged(found)
+    assert attacks.lost(found, given) == []
+    given[1], given[3] = given[3], given[1]
+    assert attacks.lost(found, given) == [1, 3]
 
 
 @pytest.mark.parametrize(

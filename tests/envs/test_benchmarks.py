@@ -8,6 +8,7 @@ import pytest
 
 from routejax.envs.benchmarks import KINDS, KNOWN, judge, read_questions
 from routejax.envs.benchmarks.known import BOX, CHOICE_SEED, LETTER
+from routejax.envs.tagged import INSTRUCTION
 from routejax.errors import UserError
 
 SUM = {"problem": "What is 2 + 3?", "answer": "5"}
@@ -101,17 +102,23 @@ ROWS = {
                 "prompt": "P",
                 "metadata": '{"environment": "Canon", "config": {"seed": 1}}',
             },
-            "P",
+            f"P\n\n{INSTRUCTION}",
             None,
             {"environment": "Canon", "config": {"seed": 1}},
         ),
     ],
     "enigmata": [
         (
-            {"prompt": "P", "task_name": "slant", "answer": "a", "meta": "{}"},
+            {"prompt": "P", "task_name": "slant", "answer": "a", "meta": '{"n": 3}'},
             "P",
             None,
-            {"task": "slant", "answer": "a", "meta": "{}"},
+            {"task": "slant", "answer": "a", "meta": {"n": 3}},
+        ),
+        (
+            {"prompt": "P", "answer": [[1]], "meta": {"task_name": "maze"}},
+            "P",
+            None,
+            {"task": "maze", "answer": [[1]], "meta": {"task_name": "maze"}},
         ),
     ],
 }
@@ -281,6 +288,33 @@ def test_an_absent_file_and_an_unknown_benchmark(tmp_path):
         read_questions(tmp_path / "no.jsonl", "aime2024")
     with pytest.raises(UserError, match=r"one of aime2024.*did you mean 'aime2024'"):
         read_questions(tmp_path, "aime24")
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "message"),
+    [
+        ("enigmata", {"prompt": "P", "answer": 1}, "the meta; .* are prompt, answer$"),
+        (
+            *("enigmata", {"prompt": "P", "answer": 1, "meta": "{}", "name": "slant"}),
+            "the task; wanted one of task_name; .* are prompt, answer, meta, name$",
+        ),
+        (
+            *("enigmata", {"prompt": "P", "answer": 1, "meta": "{"}),
+            "line 1: meta is not JSON",
+        ),
+        (
+            *("gpqa_diamond", {"question": "Q", "answer": "7"}),
+            "the correct answer; wanted .*correct_answer; .* are question, answer$",
+        ),
+        *(
+            (name, {"text": "Q", "answer": "7"}, "the question; .* are text, answer$")
+            for name in ("brumo2025", "cmimc2025", "beyond_aime")
+        ),
+    ],
+)
+def test_columns_that_are_not_those_wanted_are_told(tmp_path, name, row, message):
+    with pytest.raises(UserError, match=message):
+        read_questions(written(tmp_path, [row]), name)
 
 
 def test_another_judge_is_named(tmp_path):

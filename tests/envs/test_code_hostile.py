@@ -3,13 +3,12 @@
 import dataclasses
 import json
 import os
-import resource
 import time
 import uuid
 from pathlib import Path
 
 import pytest
-from test_judging_workers import gone, zombies
+from test_judging_workers import gone, largest, zombies
 
 from routejax.envs import ENVS
 from routejax.envs.benchmarks import read_questions
@@ -229,7 +228,10 @@ def test_verdicts_in_order_with_nothing_left():
         requests.append(asked([f"assert f() == {n}"], f"def f(): return {n}", f"{n}"))
         requests.append(asked([f"assert f() == {SECRET!r}"], text, f"cheat {n}", 1.0))
         right += [True, False]
-    with Judges(workers=2, timeout_s=30, environment={"TOKEN": token}) as pool:
+    with (
+        largest(token) as peaks,
+        Judges(workers=2, timeout_s=30, environment={"TOKEN": token}) as pool,
+    ):
         verdicts = pool.judge(requests)
         stats = pool.stats()
     assert [v.solved for v in verdicts] == right
@@ -238,7 +240,7 @@ def test_verdicts_in_order_with_nothing_left():
     assert not stats["timeouts"]
     assert gone(token)
     assert not zombies()
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 1_000_000
+    assert 0 < max(peaks) < 1e9
 
 
 def test_without_a_sandbox_only_by_the_flag():

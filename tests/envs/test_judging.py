@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from routejax.envs import Verdict, judging, make_problem, write_trace
-from routejax.envs.judging import Judges, Request, judges, sandbox, tasks
+from routejax.envs.judging import Judges, Request, judges, process, sandbox, tasks
 from routejax.errors import UserError
 
 HERE = Path(__file__).parent
@@ -148,12 +148,29 @@ def test_submitting_does_not_wait():
         work = pool.submit(asked(["sleeps", "right"]))
         assert time.monotonic() - began < 1.0
         assert work.left == 2
+        assert work.worked == (2, 0.0)
         first = pool.submit(asked(["here"]))
         assert first.left == 0
+        assert first.worked == (0, 0.0)
         assert first.result()[0].solved
         assert [v.status for v in work.result()] == ["timeout", "answered"]
         assert work.result() is work.result()
+        assert 1.5 < work.worked[1] < time.monotonic() - began
         assert pool.stats()["timeouts"]["sleeps"]["count"] == 1
+
+
+def test_loading_counts_for_no_time_and_is_done_once(monkeypatch):
+    monkeypatch.setattr(process, "START_S", 4.0)
+    requests = asked(["large", "right", "large", "large_too"])
+    late, failing = asked(["larger"]), asked(["without", "right"])
+    with Judges(workers=1, timeout_s=1.0, sandbox="none", **BAD) as pool:
+        for one, verdict in zip(requests, pool.judge(requests), strict=True):
+            assert verdict == Verdict(True, 1.0, one.response[0], "answered")
+        assert pool.stats()["started"] == 1
+        assert [v.status for v in pool.judge(failing)] == ["error", "answered"]
+        assert "pip install it" in pool.stats()["errors"]["without"]["last"]
+        assert pool.judge(late)[0].status == "timeout"
+        assert pool.stats()["timeouts"]["larger"]["last"] == "no reply in 4 s"
 
 
 def test_what_is_judged_here_starts_nothing():

@@ -7,6 +7,8 @@ import sys
 import threading
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -49,6 +51,28 @@ def gone(token, within_s=10.0):
     while (left := marked(token)) and time.monotonic() < until:
         time.sleep(0.05)
     return not left
+
+
+@contextmanager
+def largest(token):
+    """Collects in a list the peak bytes of each process with the token in its start."""
+    found, over = [0], threading.Event()
+
+    def look():
+        while not over.wait(0.05):
+            for pid in marked(token):
+                with suppress(OSError, StopIteration):  # it has ended
+                    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+                    peak = next(line for line in lines if line.startswith("VmHWM"))
+                    found.append(int(peak.split()[1]) * 1024)
+
+    with ThreadPoolExecutor(1) as thread:
+        looking = thread.submit(look)
+        try:
+            yield found
+        finally:
+            over.set()
+            looking.result()
 
 
 @WAYS

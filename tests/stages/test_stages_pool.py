@@ -179,6 +179,11 @@ def test_by_the_rule_they_leave_the_pool_before_any_selection(tmp_path):
         assert over.isdisjoint(chosen["id"].to_pylist())
         manifest = json.loads((tmp_path / "run" / "select" / f"{arm}.json").read_text())
         assert manifest["rejected"]["overlong"] == len(over)
+    more = run_in(
+        tmp_path / "more", sft=settings, selection={"n": counts["eligible"] + 1}
+    )
+    with pytest.raises(UserError, match=f"must be at most {counts['eligible']} .elig"):
+        pool.pool(more)
 
 
 def test_problems_of_rl_may_be_left_out_and_those_of_the_evaluation_not(tmp_path):

@@ -2,17 +2,19 @@
 
 import dataclasses
 import itertools
+import json
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from smoke_config import run_in
 
-from routejax import checkpoints, envs, workdir
+from routejax import checkpoints, envs, tokenizer, workdir
 from routejax.packing import Example
 from routejax.rollout import Rollout
-from routejax.stages import evaluate
+from routejax.stages import evaluate, sft
 from routejax.stages.sft import Examples
 
 SHAPE = {"row_tokens": 16, "row_multiple": 2}
@@ -73,6 +75,46 @@ def test_examples_go_on_where_they_stood(stop):
     assert drawn(later, 8 - stop) == whole[stop:]
 
 
+def test_rows_that_are_not_learned_are_counted_and_listed(tmp_path, monkeypatch):
+    """30 rows that fit, two a prompt, a tenth not learned: one prompt, and a row."""
+    prompts = [f"{n // 2} + 1 ?" for n in range(30)] + ["0 + 1 ?"]
+    says = [f"<think> {n} </think> Answer: {n}" for n in range(30)]
+    says += [f"<think> {' '.join(map(str, range(60)))} </think> Answer: 1"]
+    names = [f"r{n}" for n in range(31)]
+    table = pa.table({"id": names, "prompt": prompts, "response": says})
+    (tmp_path / "select").mkdir()
+    pq.write_table(table, tmp_path / "select" / "diverse.parquet")
+    looked = {"evaluate_every": 9, "heldout_share": 0.1}
+    run = run_in(tmp_path, sft=looked | {"overlong": "drop", "row_tokens": 60})
+    run.__dict__["tokenizer"] = tokenizer.train(prompts + says, size=64)
+    learned, told = [], []
+
+    def tune(run, folder, name, rows, seed, *, heldout, facts):
+        learned.extend(run.tokenizer.decode(row.response).split()[1] for row in rows)
+        told.append(facts)
+        return {}, {}
+
+    monkeypatch.setattr(sft, "tune", tune)
+    monkeypatch.setattr(checkpoints, "save_weights", lambda *_: "w")
+    assert sft.train(run, "diverse", 0, {}) == "w"
+    folder = tmp_path / "arms" / "diverse" / "seed_0" / "sft"
+    facts = workdir.read_json(folder / "examples.json")
+    counts = {"rows": 31, "overlong": 1, "heldout": 2, "aside": 1}
+    assert facts == counts | {"thoughts_opened": 0}
+    assert told == [{"overlong": 1}]
+    (over,) = lines_of(folder / "overlong.jsonl")
+    assert over["id"] == "r30"
+    listed = lines_of(folder / "sides.jsonl")
+    assert [row["side"] for row in listed] == ["heldout", "heldout", "aside"]
+    first, second, aside = (int(row["id"][1:]) for row in listed)
+    assert (first % 2, second) == (0, first + 1)
+    assert sorted([first, second, aside, *map(int, learned)]) == [*range(30)]
+
+
+def lines_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
 # Evaluation --------------------------------------------------------------------------
 
 
@@ -88,9 +130,7 @@ def evaluation(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints, "load_weights", lambda *_: {})
     calls = []
 
-    def played(
-        student, params, tokenizer, problems, *, samples, seed, step, decoding, mesh
-    ):
+    def played(student, params, cut, problems, *, samples, seed, step, **how):
         if call.fails_at == len(calls):
             raise KeyboardInterrupt
         calls.append([problem.id for problem in problems])

@@ -36,6 +36,7 @@ def environment(family: str, module: ModuleType, task: tables.Task) -> Environme
         module.judge,
         form=FORM,
         isolated=True,
+        modules=(f"{module.__name__}:warm",),
         quick=_quick,
         difficulties=task.difficulties,
     )

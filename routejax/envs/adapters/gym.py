@@ -64,6 +64,11 @@ def gold(config: dict) -> str | None:
     return None
 
 
+def warm() -> None:
+    """Loads the package; seconds."""
+    _package("")
+
+
 def known() -> list[str]:
     """All tasks of the package that is installed; mixtures of them are none."""
     return sorted(set(_package(".factory").DATASETS) - {"composite"})

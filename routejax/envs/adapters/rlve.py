@@ -29,6 +29,7 @@ from routejax.envs.problem import Verdict
 from routejax.envs.tagged import CLOSES, INSTRUCTION, OPENS, tagged, verdict
 from routejax.errors import UserError
 
+_HEAVY = ("Integral", "BanyanHeart")  # they import sympy and networkx
 _ENDLESS_S = 10**6  # the pool has the time limit; the package's leaves a thread behind
 
 
@@ -87,6 +88,12 @@ def gold(config: dict) -> str | None:
     """The reference answer of the problem; None where there is only a best value."""
     found = from_json(config["config"])["parameter"].get("reference_answer")
     return None if found is None else str(found)
+
+
+def warm() -> None:
+    """Loads what its environments import; seconds. Their own modules are small."""
+    for task in _HEAVY:
+        _class(task, "environments")
 
 
 def known() -> list[str]:

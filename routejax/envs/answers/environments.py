@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from typing import NoReturn
 
+from routejax.envs.answers import symbolic
 from routejax.envs.answers.verdicts import decide, judge
 from routejax.envs.problem import Environment, Verdict
 from routejax.errors import UserError
@@ -45,6 +46,7 @@ ENVIRONMENTS = (
         _math,
         form=_BOX,
         isolated=True,
+        modules=(f"{symbolic.__name__}:warm",),
         quick=_quick,
     ),
     Environment(

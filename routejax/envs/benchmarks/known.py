@@ -2,6 +2,8 @@
 
 A row becomes (prompt, gold, meta); the table says by which function. Column names are
 those of the published files, and the plain ones (`problem`, `answer`) for one's own.
+Of GPQA, BRUMO, CMIMC, Beyond AIME and Enigmata no file was at hand: names are those
+that their publishers' programs read. A file with others is refused, and they are told.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from typing import NamedTuple
 from routejax.envs.answers.choices import LETTERS
 from routejax.envs.answers.extract import last_box
 from routejax.envs.benchmarks.question import Cells, text
+from routejax.envs.tagged import INSTRUCTION
 from routejax.errors import UserError
 
 PROMPT = ("problem", "question", "prompt", "query", "input", "messages")
@@ -150,14 +153,25 @@ def rlve(cells: Cells) -> Read:
     meta = json.loads(found) if isinstance(found, str) else found
     if not isinstance(meta, dict) or not {"environment", "config"} <= set(meta):
         raise UserError(f"{cells.where}: metadata needs `environment` and `config`")
-    return Read(user_turn(cells), None, dict(meta))
+    return Read(f"{user_turn(cells)}\n\n{INSTRUCTION}", None, dict(meta))
 
 
 def enigmata(cells: Cells) -> Read:
-    """A puzzle with its task, whose own verifier reads answer and meta."""
-    meta = cells.others(PROMPT)
-    meta["task"] = text(cells.first(("task_name", "task", "puzzle", "source"), "task"))
-    return Read(user_turn(cells), None, meta)
+    """A puzzle with its task, whose own verifier reads answer and meta.
+
+    The task stands in a column, or in the meta of rows that its generators have made.
+    """
+    for name in ("answer", "meta"):
+        if name not in cells:
+            cells.first((name,), name)  # which tells the columns there are
+    known, found = cells["meta"], cells.others(PROMPT)
+    try:
+        found["meta"] = json.loads(known) if isinstance(known, str) else known
+    except ValueError as error:
+        raise UserError(f"{cells.where}: meta is not JSON: {error}") from None
+    inner = found["meta"] if isinstance(found["meta"], dict) else {}
+    task = inner.get("task_name") or cells.first(("task_name",), "task")
+    return Read(user_turn(cells), None, found | {"task": text(task)})
 
 
 def _math(title: str, rows: int, read: Callable[[Cells], Read] = plain) -> Known:

@@ -9,10 +9,10 @@ from typing import Any
 
 from routejax.errors import UserError
 
-# Who decides a response: `answers` here, or the environment of that name.
+# The environment that judges; of RLVE each question names its own, `rlve:ID`.
 KINDS = {
-    "math": "answers",
-    "choice": "answers",
+    "math": "math",
+    "choice": "choice",
     "ifeval": "instructions",
     "ifbench": "instructions",
     "code_functions": "code",

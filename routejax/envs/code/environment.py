@@ -63,6 +63,7 @@ ENVIRONMENTS = (
         form="```python\n{}\n```",
         isolated=True,
         programs=True,
+        modules=(f"{sandbox.__name__}:found",),
     ),
 )
 """The one environment, `code`."""

@@ -71,5 +71,6 @@ ENVIRONMENTS = (
         judge,
         form="{}",
         isolated=True,
+        modules=(f"{library.__name__}:warm",),
     ),
 )

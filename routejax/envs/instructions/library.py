@@ -69,6 +69,13 @@ def version() -> str:
     return f"{PACKAGE} {importlib.metadata.version(PACKAGE)}"
 
 
+def warm() -> None:
+    """Loads both benchmarks' checkers and the profiles of languages; seconds."""
+    for benchmark in BENCHMARKS:
+        checkers(benchmark)
+    importlib.import_module("langdetect").detect("These are English words.")
+
+
 def _settle() -> None:
     """No downloads, and a language detector that draws the same numbers always."""
     nltk: Any = importlib.import_module("nltk")

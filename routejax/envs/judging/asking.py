@@ -17,7 +17,7 @@ from routejax.envs.judging.process import Setting
 from routejax.envs.judging.workers import Call, Outcome, Workers
 
 _LOCK = threading.Lock()
-_SHARED: dict[tuple[str, ...], Workers] = {}
+_SHARED: list[Workers] = []
 _INSIDE: list[bool] = []
 
 
@@ -30,15 +30,15 @@ def ask(
 ) -> Outcome:
     """What came of `function`, "module:name", called with arguments of JSON.
 
-    `modules` are imported, and those with ":name" called, before the time counts.
+    `modules` are loaded (`tasks.load`) before the time counts.
     Inside a worker errors are raised, and the time limit is that of the worker's call.
     """
     if _INSIDE:
         module, _, name = function.partition(":")
         found = getattr(importlib.import_module(module), name)
         return Outcome("ok", found(*arguments))
-    batch = _shared(modules).submit([Call(function, arguments, timeout_s)])
-    return batch.result()[0]
+    call = Call(function, arguments, timeout_s, modules)
+    return _shared().submit([call]).result()[0]
 
 
 def inside() -> None:
@@ -47,17 +47,15 @@ def inside() -> None:
 
 
 def close() -> None:
-    """Ends the shared workers; the next question starts them anew."""
+    """Ends the shared worker; the next question starts one anew."""
     with _LOCK:
         while _SHARED:
-            _SHARED.popitem()[1].close()
+            _SHARED.pop().close()
 
 
-def _shared(modules: tuple[str, ...]) -> Workers:
+def _shared() -> Workers:
     with _LOCK:
-        if modules not in _SHARED:
-            if not _SHARED:
-                atexit.register(close)
-            setting = Setting(modules=modules, bwrap=sandbox.found())
-            _SHARED[modules] = Workers(1, setting)
-        return _SHARED[modules]
+        if not _SHARED:
+            atexit.register(close)
+            _SHARED.append(Workers(1, Setting(bwrap=sandbox.found())))
+        return _SHARED[0]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -63,6 +64,12 @@ class Judging:
     def __init__(self, parts: Sequence[_Part], size: int, count: Callable[..., None]):
         self._parts, self._size, self._count = parts, size, count
         self._verdicts: list[Verdict] | None = None
+
+    @property
+    def worked(self) -> tuple[int, float]:
+        """How many go to workers, and the seconds of work on these so far."""
+        batches = [(len(p.places), p.batch.seconds) for p in self._parts if p.batch]
+        return sum(n for n, _ in batches), math.fsum(seconds for _, seconds in batches)
 
     @property
     def left(self) -> int:
@@ -174,7 +181,8 @@ class Judges:
         parts = []
         for way, places in ways.items():
             own = [requests[at] for at in places]
-            batch = None if way is None else self._pool(way).submit(self._calls(own))
+            calls = [] if way is None else self._calls(own, envs)
+            batch = None if way is None else self._pool(way).submit(calls)
             known = [outcomes[at] for at in places] if way is None else []
             parts.append(_Part(own, places, batch, known))
         return Judging(parts, len(requests), self._counted)
@@ -185,8 +193,9 @@ class Judges:
 
     def stats(self) -> dict[str, Any]:
         """Counts since the start, of JSON types: how many were judged `here` and by
-        `workers` and how many a second there, `waiting`, processes `started`, and by
-        environment the failures under `errors` and `timeouts`."""
+        `workers` and how many of these in a second of one worker's, `waiting`,
+        processes `started`, and by environment the failures under `errors` and
+        `timeouts`."""
         by_workers = self._requests["workers"]
         return {
             "here": self._requests["here"],
@@ -235,11 +244,13 @@ class Judges:
             )
         return found
 
-    def _calls(self, requests: Sequence[Request]) -> list[Call]:
-        judge = f"{tasks.__name__}:judge"
+    def _calls(
+        self, requests: Sequence[Request], envs: Mapping[str, Environment]
+    ) -> list[Call]:
+        judge, limit = f"{tasks.__name__}:judge", self._timeout_s
         return [
-            Call(judge, (self._table, r.env, r.config, r.response), self._timeout_s)
-            for r in requests
+            Call(judge, (self._table, *one[:3]), limit, envs[one.env].modules)
+            for one in requests
         ]
 
     def _counted(self, part: _Part, outcomes: Sequence[Outcome]) -> None:
@@ -276,7 +287,3 @@ def _verdict(outcome: Outcome) -> Verdict:
         return tasks.verdict_of(outcome.value)
     except (TypeError, ValueError):  # whoever wrote that is no verifier
         return Verdict(False, 0.0, None, "error")
-
-
-def _told(failures: Mapping[str, Failures]) -> dict[str, dict[str, Any]]:
-    return {env: dataclasses.asdict(failures[env]) for env in sorted(failures)}

@@ -22,14 +22,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from routejax.envs.judging import sandbox, wire
+from routejax.envs.judging import sandbox, tasks, wire
 
-START_S = 120.0  # seconds: imports on a busy machine
+START_S = 120.0  # seconds: imports on a busy machine, at the start and later
 _LOOK_S = 0.2  # how often one that waits looks whether the pool is closed
 _PIECE = 1 << 16
 _TAIL = 2000  # characters of what a worker says that cannot start
-# Folders of data that verifiers find by a variable of the user's; they may read them.
-_DATA = ("NLTK_DATA",)
+# Folders that verifiers find by a variable of the user's; they may read them.
+_DATA = ("NLTK_DATA", "RLVE_PATH")
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -46,7 +46,8 @@ class Setting:
     """How workers are started.
 
     Attributes:
-        modules: imported before a worker is ready; "module:name" is called as well.
+        modules: imported before a worker is ready and its limits hold; "module:name" is
+            called as well.
         memory_mb: address space beyond what it then has.
         bwrap: the sandbox they are in, or None: limits only.
         processes: how many it may start itself.
@@ -114,6 +115,7 @@ class Process:
 
     def __init__(self, setting: Setting, stopped: Callable[[], bool]):
         self.calls, self._stopped = 0, stopped
+        self._loaded: set[str] = set()
         with tempfile.TemporaryFile() as errors:
             self._popen = subprocess.Popen(
                 setting.command(),
@@ -136,13 +138,30 @@ class Process:
                 self.kill()
                 raise
 
-    def ask(self, function: str, arguments: Sequence[Any], timeout_s: float) -> Any:
+    def ask(
+        self,
+        function: str,
+        arguments: Sequence[Any],
+        timeout_s: float,
+        modules: Sequence[str] = (),
+    ) -> Any:
         """The reply, {"value": …} or {"error": text}.
+
+        `modules` that are not loaded are so before the time counts; where one cannot
+        be, the function says why.
 
         Raises:
             TimeOut, Died: there is none; the process is to be killed.
             TypeError, ValueError: the arguments are not of JSON, or too large.
         """
+        if new := [name for name in modules if name not in self._loaded]:
+            self._loaded |= {*new}
+            self._asked(f"{tasks.__name__}:load", [new], START_S)
+        return self._asked(function, arguments, timeout_s)
+
+    def _asked(
+        self, function: str, arguments: Sequence[Any], timeout_s: float
+    ) -> dict[str, Any]:
         self.calls += 1
         call = wire.frame(self.calls, [function, list(arguments)])
         if len(call) > wire.LARGEST_CALL:
@@ -171,9 +190,11 @@ class Process:
     def _reply(self, call: bytes, number: int, timeout_s: float) -> dict[str, Any]:
         end = time.monotonic() + timeout_s
         pipes = (self._in, self._out)
-        body = exchanged(pipes, call, number, end, self._stopped)
         try:
+            body = exchanged(pipes, call, number, end, self._stopped)
             reply = wire.value_of(body)
+        except TimeOut as error:
+            raise TimeOut(f"no reply in {timeout_s:g} s") from error
         except ValueError as error:
             raise Died("it sent what is not JSON") from error
         if not isinstance(reply, dict) or len(reply) != 1:
@@ -217,7 +238,7 @@ def _remaining(end: float, stopped: Callable[[], bool]) -> float:
         raise Died("the pool was closed")
     left = end - time.monotonic()
     if left <= 0:
-        raise TimeOut("no reply in time")
+        raise TimeOut
     return min(left, _LOOK_S)
 
 

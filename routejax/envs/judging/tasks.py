@@ -1,4 +1,4 @@
-"""What a worker does for the pool: judges a response, draws a problem.
+"""What a worker does for the pool: loads modules, judges a response, draws a problem.
 
 Environments are looked up in a table that is named by its place, "module:name", so that
 a worker needs nothing but names and JSON.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from routejax.envs.problem import STATUSES, Environment, Verdict
@@ -17,6 +17,15 @@ from routejax.errors import UserError
 
 TABLE = "routejax.envs.registry:ENVS"
 LONGEST_ANSWER = 8000  # characters that are kept of an answer
+
+
+def load(modules: Sequence[str]) -> None:
+    """Imports each; of "module:name" the function is called too."""
+    for name in modules:
+        module, _, function = name.partition(":")
+        found = importlib.import_module(module)
+        if function:
+            getattr(found, function)()
 
 
 def table(place: str) -> Mapping[str, Environment]:

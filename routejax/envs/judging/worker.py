@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, BinaryIO
 
-from routejax.envs.judging import asking, limits, wire
+from routejax.envs.judging import asking, limits, tasks, wire
 
 LONGEST_ERROR = 500  # characters
 
@@ -31,11 +31,7 @@ def main(argv: Sequence[str]) -> None:
     os.dup2(2, 1)  # until it is ready, all that is printed tells why it cannot be
     warnings.simplefilter("ignore")
     asking.inside()
-    for name in settings["modules"]:
-        module, _, function = name.partition(":")
-        found = importlib.import_module(module)
-        if function:
-            getattr(found, function)()
+    tasks.load(settings["modules"])
     limits.apply(**settings["limits"])
     if not settings["processes"]:
         limits.forbid_processes()

@@ -24,11 +24,15 @@ _ATTEMPTS = 3  # starts in a row that may fail
 
 
 class Call(NamedTuple):
-    """A function, "module:name", its arguments of JSON, and the seconds it may take."""
+    """A function, "module:name", its arguments of JSON, and the seconds it may take.
+
+    `modules` are loaded before, for which no time counts (`tasks.load`).
+    """
 
     function: str
     arguments: Sequence[Any]
     timeout_s: float
+    modules: Sequence[str] = ()
 
 
 class Outcome(NamedTuple):
@@ -49,7 +53,7 @@ class Batch:
     def __init__(self, size: int):
         self._outcomes: list[Outcome | None] = [None] * size
         self._left, self.wrong = size, ""
-        self._began, self.seconds = time.monotonic(), 0.0  # until all were done
+        self.seconds = 0.0  # of work on it, of all workers together
         self._changed = threading.Condition()
 
     @property
@@ -69,12 +73,12 @@ class Batch:
                 raise UserError(self.wrong)
         return [outcome for outcome in self._outcomes if outcome]
 
-    def put(self, at: int, outcome: Outcome) -> None:
+    def put(self, at: int, outcome: Outcome, seconds: float) -> None:
         with self._changed:
             if self._outcomes[at] is None:
                 self._outcomes[at] = outcome
                 self._left -= 1
-                self.seconds = time.monotonic() - self._began
+                self.seconds += seconds
             self._changed.notify_all()
 
     def fail(self, why: str) -> None:
@@ -145,13 +149,14 @@ class Workers:
             batch, at, call = taken
             if batch.wrong:
                 continue
+            began = time.monotonic()
             try:
                 process, outcome = self._attempted(process, call)
             except Died as error:
                 process = None
                 batch.fail(f"no worker can be started: {error}")
             else:
-                batch.put(at, outcome)
+                batch.put(at, outcome, time.monotonic() - began)
         if process:
             process.kill()
 
@@ -166,10 +171,9 @@ class Workers:
                 reply = process.ask(*call)
             except (TypeError, ValueError) as error:
                 return process, Outcome("error", detail=f"it cannot be asked: {error}")
-            except TimeOut:
+            except TimeOut as error:
                 process.kill()
-                late = f"no reply in {call.timeout_s:g} s"
-                return None, Outcome("timeout", detail=late)
+                return None, Outcome("timeout", detail=str(error))
             except Died as error:
                 process.kill()
                 process, outcome = None, Outcome("error", detail=f"worker: {error}")

@@ -44,8 +44,10 @@ SIZES = {
     11: Size(6, 7, 25, 3, (19, 21)),
     12: Size(7, 7, 27, 3, (22, 24)),
     13: Size(8, 9, 36, 3, (25, 27)),
-    14: Size(8, 8, 30, 4, (28, 30)),
-    15: Size(8, 8, 30, 4, (31, 48)),
+    # Rooms like these are deep more often than small ones of four boxes, whose boards
+    # take four times as long to find.
+    14: Size(9, 9, 40, 3, (28, 30)),
+    15: Size(9, 10, 44, 3, (31, 48)),
 }
 POSITIONS = 20_000  # of one room; a room that has more is searched less deep
 
