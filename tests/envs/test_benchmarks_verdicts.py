@@ -12,7 +12,7 @@ from routejax.errors import UserError
 
 STDIO = {"ground_truth": [{"input": "2 3\n", "output": "5\n"}]}
 FUNCTION = {"ground_truth": ["assert add(2, 3) == 5"]}
-STUB = "def add(a, b):\n"
+STUB = "def add(a, b):\n    'The sum.'\n"
 HUMANEVAL = {
     "test": "def check(f):\n    assert f(2, 3) == 5",
     "entry_point": "add",
