@@ -79,7 +79,8 @@ RLVE = (
 VARIANTS = {
     "local": LOCAL,
     "gym": GYM,  # needs reasoning-gym: pip install "routejax[gym]"
-    "rlve": RLVE,  # needs rlve-gym: pip install "routejax[rlve]"
+    # Needs rlve-gym: pip install "routejax[rlve]"; or RLVE_PATH, a checkout of RLVE.
+    "rlve": RLVE,
     "sokoban": ("sokoban", "sokoban_short"),
     "programs": ("programs", "programs_short"),
 }

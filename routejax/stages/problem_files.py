@@ -7,6 +7,7 @@ never made again: some generators of other packages give other problems another 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -99,6 +100,8 @@ def manifest(
 
 def versions() -> dict[str, str]:
     found = {"routejax": routejax.__version__}
+    if checkout := os.environ.get("RLVE_PATH"):
+        found["RLVE_PATH"] = checkout
     for name in _PACKAGES:
         try:
             found[name] = metadata.version(name)

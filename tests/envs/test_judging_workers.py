@@ -248,3 +248,14 @@ def test_a_sandbox_within_a_sandbox(tmp_path):
         (found,) = workers.submit([nested]).result()
     assert found.status == "ok", found
     assert found.value == ["False", "False"]
+
+
+@WAYS
+def test_a_checkout_that_a_variable_names_is_seen(bwrap, tmp_path, monkeypatch):
+    (tmp_path / "Gym").mkdir()
+    monkeypatch.setenv("RLVE_PATH", str(tmp_path))
+    with Workers(1, Setting(bwrap=bwrap)) as workers:
+        calls = [Call("os:getenv", ["RLVE_PATH"], 20)]
+        calls.append(Call("os.path:isdir", [str(tmp_path / "Gym")], 20))
+        found = [outcome.value for outcome in workers.submit(calls).result()]
+    assert found == [str(tmp_path), True]
