@@ -11,10 +11,10 @@ from routejax.packing import Example, pack
 from routejax.sampler import sample
 
 
-def gap(family, dtype, temperature):
+def gap(family, dtype, temperature, prompts=5):
     """Largest difference over all sampled ids; slots are refilled."""
     student = tiny(family, dtype=dtype)
-    asked = queue()
+    asked = queue(prompts)
     out = sample(student, params(student), asked, temperature=temperature, **SAMPLING)
     out = jax.tree.map(np.asarray, out)
     examples = [
@@ -43,8 +43,12 @@ def test_logps_are_the_trainers_in_every_family(family):
 
 @pytest.mark.parametrize("family", models.MODELS)
 def test_logps_in_bfloat16_are_near_the_trainers(family):
-    """Measured: 0.0016 for llama, 0.0086 for qwen3, less than 1e-6 for olmo3."""
-    assert 0 < gap(family, "bfloat16", 0.8) < 0.03
+    """Measured: 0.056 for llama, 0.045 for qwen3, 0.060 for olmo3.
+
+    Most tokens agree to 1e-6: the gap is of the few where a product is rounded the
+    other way, so it takes many samples to see one in every family.
+    """
+    assert 0.01 < gap(family, "bfloat16", 0.8, prompts=20) < 0.15
 
 
 def test_a_prompt_is_run_once_for_all_its_requests(monkeypatch):
