@@ -11,6 +11,8 @@ of processes, for what is on disk knows nothing of either.
 from __future__ import annotations
 
 import hashlib
+import json
+import math
 import os
 import shutil
 import time
@@ -71,6 +73,8 @@ class Checkpoints:
         self._saved_at = time.monotonic()
 
     def _open(self) -> None:
+        if self._best:  # Orbax reads them all at once, whatever is in them
+            processes.first_does(lambda: _remove_damaged_metrics(self._folder))
         self._manager = ocp.CheckpointManager(self._folder, options=self._options)
         steps = self._manager.all_steps() if self._best else ()
         ranks = [self._rank(self._manager.metrics(step) or {}) for step in steps]
@@ -119,12 +123,14 @@ class Checkpoints:
         )
         try:
             found = self._manager.restore(step, args=parts)
+            state, kept = found["state"], found["record"]
+            whole = kept["sha256"] == _digest(kept["record"])
+            whole = whole and sound(state, kept["record"])
         except Exception as error:  # damage shows in many ways
             return None, " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        state, record = found["state"], found["record"]
-        if not sound(state, record):
+        if not whole:
             return None, "its values are not those that were saved"
-        return (state, record), ""
+        return (state, kept["record"]), ""
 
     def _drop(self, damaged: list[tuple[int, str]], left: int) -> None:
         """Removes damaged checkpoints, so that their steps can be saved again."""
@@ -168,13 +174,14 @@ class Checkpoints:
         Raises:
             UserError: the disk is full.
         """
+        kept = {"record": record, "sha256": _digest(record)}
         with _disk_errors():
             self._manager.wait_until_finished()
             processes.first_does(lambda: _require_room(self._folder, state))
             self._manager.save(
                 step,
                 args=ocp.args.Composite(
-                    state=ocp.args.StandardSave(state), record=ocp.args.JsonSave(record)
+                    state=ocp.args.StandardSave(state), record=ocp.args.JsonSave(kept)
                 ),
                 metrics=self._ranked(row),
             )
@@ -282,6 +289,26 @@ def opened(folder: Path, **settings: Any) -> Iterator[Checkpoints]:
         yield checkpoints
     finally:
         checkpoints.close()
+
+
+def _digest(record: Any) -> str:
+    """SHA-256 of the JSON that a record is."""
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+
+
+def _remove_damaged_metrics(folder: Path) -> None:
+    """Takes away what cannot be read of the metrics that checkpoints are ranked by.
+
+    Such a checkpoint is whole, and is never the best.
+    """
+    for file in folder.glob("*/metrics/metrics"):
+        try:
+            row = json.loads(file.read_bytes())
+            damaged = not all(math.isfinite(value) for value in row.values())
+        except (OSError, ValueError, RecursionError, AttributeError, TypeError):
+            damaged = True
+        if damaged:
+            shutil.rmtree(file.parent)
 
 
 def _remove_unfinished(folder: Path, name: str) -> None:

@@ -166,17 +166,29 @@ def keep_lines(log: Path, done: int) -> None:
     """Cuts the log after the line of step `done`, also a last line that is half one.
 
     Raises:
-        UserError: the log has fewer lines than the checkpoint has steps.
+        UserError: the log has not a whole line for each step of the checkpoint.
     """
     lines = log.read_bytes().splitlines(keepends=True) if log.exists() else []
     kept = [line for line in lines[:done] if line.endswith(b"\n")]
+    anew = f"delete {log.parent} and run again to train this stage anew"
     if len(kept) < done:
         raise UserError(
             f"{log} has {len(kept)} lines but the newest checkpoint is of step {done}; "
-            f"delete {log.parent} and run again to train this stage anew"
+            f"{anew}"
         )
+    for step, line in enumerate(kept, 1):
+        if not _is_line(line, step):
+            raise UserError(f"line {step} of {log} is not that of step {step}; {anew}")
     if lines:
         os.truncate(log, sum(map(len, kept)))
+
+
+def _is_line(line: bytes, step: int) -> bool:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(row, dict) and row.get("step") == step
 
 
 def _note(row: Metrics, headline: Iterable[str]) -> str:

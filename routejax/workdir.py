@@ -13,6 +13,7 @@ import errno
 import fcntl
 import hashlib
 import json
+import math
 import os
 import shutil
 import time
@@ -90,19 +91,25 @@ def write_parquet(path: Path, table: pa.Table) -> None:
     write(path, buffer.getvalue().to_pybytes())
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, kind: Any = object, *, lost: object = None) -> Any:
     """The value that `write_json` wrote.
 
+    `lost` is what must be made anew where the file is not whole: its folder, if nothing
+    else is named.
+
     Raises:
-        UserError: the file is not whole.
+        UserError: the file is not whole, or its value not of that kind.
     """
     try:
-        return json.loads(path.read_bytes())
-    except ValueError as error:
+        value = json.loads(path.read_bytes())
+        if not isinstance(value, kind):
+            raise TypeError(f"its value is a {type(value).__name__}")
+    except (ValueError, RecursionError, TypeError, OSError) as error:
         raise UserError(
-            f"{path} is damaged ({error}); delete {path.parent} and run the same "
-            "command again to make it anew"
+            f"{path} is damaged ({error}); delete {lost or path.parent} and run the "
+            "same command again to make it anew"
         ) from error
+    return value
 
 
 def disk_error(error: OSError, path: Path) -> UserError:
@@ -153,7 +160,7 @@ def require_config(root: Path, config: Mapping[str, Any]) -> None:
     Raises:
         UserError: it is another's; the fields that differ.
     """
-    known, wanted = read_json(root / "config.json"), as_json(config)
+    known, wanted = read_json(root / "config.json", dict), as_json(config)
     changed = list(differences(known, wanted, ("there", "now")))
     if changed:
         raise UserError(
@@ -213,10 +220,10 @@ def begin(
     mark, known = folder / _MARK, folder / _INPUTS
     wanted = as_json(inputs)
     if known.exists():
-        stale = _stale(folder, read_json(known), wanted)
+        stale = _stale(folder, inputs_of(folder), wanted)
         if not stale and mark.exists():
             _sweep(folder, _PASSING)
-            return read_json(mark)["outputs"]
+            return _marked(mark)
         if stale:
             say(f"{folder} {stale}; making it anew")
             mark.unlink(missing_ok=True)
@@ -238,13 +245,31 @@ def finish(folder: Path) -> dict[str, str]:
 
 def inputs_of(folder: Path) -> dict[str, Any]:
     """What a stage that was begun is made of."""
-    return read_json(folder / _INPUTS)
+    return read_json(folder / _INPUTS, dict)
+
+
+def _marked(mark: Path) -> dict[str, str]:
+    """The outputs that a finished stage left behind."""
+    found = read_json(mark, dict)
+    if not isinstance(found.get("outputs"), dict):
+        raise UserError(
+            f"{mark} is damaged (it names no outputs); delete {mark.parent} and run "
+            "the same command again to make it anew"
+        )
+    return found["outputs"]
 
 
 def seconds(folder: Path) -> float:
-    """Time spent in the work of a stage; what a kill cut off is not in it."""
+    """Time spent in the work of a stage; what a kill cut off is not in it.
+
+    Nor is what a damaged file has lost: no work is done again for the sake of a time.
+    """
     path = folder / _SECONDS
-    return read_json(path) if path.exists() else 0.0
+    try:
+        found = read_json(path, int | float) if path.exists() else 0.0
+    except UserError:
+        return 0.0
+    return found if math.isfinite(found) else 0.0
 
 
 def _stale(folder: Path, known: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
@@ -253,7 +278,7 @@ def _stale(folder: Path, known: Mapping[str, Any], wanted: Mapping[str, Any]) ->
     if other:
         return f"was made with other {', '.join(other)} than now"
     mark = folder / _MARK
-    outputs = read_json(mark)["outputs"] if mark.exists() else {}
+    outputs = _marked(mark) if mark.exists() else {}
     damaged = [name for name, sha in outputs.items() if _hash(folder / name) != sha]
     return f"has changed since it was written ({_some(damaged)})" if damaged else ""
 

@@ -45,6 +45,22 @@ def test_the_best_may_be_the_most_and_steps_without_the_metric_are_not(tmp_path)
         assert saved.wanted(5, {"acc": 0.95})
 
 
+@pytest.mark.parametrize("text", [b"", b'{"loss"', b"[1]", b"\xff", b'{"loss": "x"}'])
+def test_a_checkpoint_whose_metrics_are_damaged_is_whole_and_not_the_best(
+    text, tmp_path
+):
+    losses = [{"loss": x} for x in (3.0, 2.0, 1.0)]
+    save_all(tmp_path / "c", losses, best="loss", keep=3)
+    (tmp_path / "c" / "3" / "metrics" / "metrics").write_bytes(text)
+    with opened(tmp_path / "c", best="loss", keep=3) as saved:
+        _, record = saved.restore(state(0))
+        assert record == {"n": 3}
+        assert saved.wanted(4, {"loss": 1.5})
+        saved.save(4, state(4), {"n": 4}, {"loss": 2.5})
+        saved.keep()
+    assert saved_steps(tmp_path / checkpoints.KEPT) == [2]
+
+
 def test_without_options_nothing_outlives_the_training(tmp_path):
     save_all(tmp_path / "c", [None] * 3)
     assert saved_steps(tmp_path / "c") == [3]
@@ -70,7 +86,15 @@ def lose_record(folder):
             path.unlink()
 
 
-@pytest.mark.parametrize("harm", [truncate, lose, lose_record])
+def turn_record(folder):
+    """One digit of the record is another; it is JSON still."""
+    path = folder / "record" / "metadata"
+    found = path.read_bytes()
+    path.write_bytes(found.replace(b'"n": 3', b'"n": 7').replace(b'"n":3', b'"n":7'))
+    assert path.read_bytes() != found
+
+
+@pytest.mark.parametrize("harm", [truncate, lose, lose_record, turn_record])
 def test_a_damaged_newest_gives_way_to_the_one_before(harm, tmp_path):
     save_all(tmp_path / "c", [None] * 3, keep=2)
     harm(tmp_path / "c" / "3")

@@ -306,13 +306,17 @@ def test_every_step_runs_the_same_program(train, caplog):
     assert len(compiled) == 1
 
 
+ONE, TWO, THREE = (f'{{"step": {n}}}\n' for n in (1, 2, 3))
+
+
 @pytest.mark.parametrize(
     ("text", "done", "kept"),
     [
-        ("a\nb\nc\n", 2, "a\nb\n"),
-        ("a\nb\nc", 2, "a\nb\n"),
-        ("a\nb\n", 2, "a\nb\n"),
-        ("a\nhalf", 0, ""),
+        (ONE + TWO + THREE, 2, ONE + TWO),
+        (ONE + TWO + '{"st', 2, ONE + TWO),
+        (ONE + TWO + "\0" * 20, 2, ONE + TWO),
+        (ONE + TWO, 2, ONE + TWO),
+        ('{"st', 0, ""),
         ("", 0, ""),
     ],
 )
@@ -323,7 +327,18 @@ def test_lines_that_are_kept(text, done, kept, tmp_path):
     assert log.read_text() == kept
 
 
-@pytest.mark.parametrize("text", [None, "", "a\n", "a\nhalf"])
+@pytest.mark.parametrize(
+    "second", ["\0\0\n", "{}\n", "[2]\n", ONE, THREE, "[" * 10**5 + "\n"]
+)
+def test_a_line_that_is_not_that_of_its_step_is_named(second, tmp_path):
+    log = tmp_path / "log"
+    log.write_text(ONE + second)
+    with pytest.raises(UserError, match=r"line 2 of .*log is not .* step 2; delete"):
+        loop.keep_lines(log, 2)
+    assert log.read_text() == ONE + second
+
+
+@pytest.mark.parametrize("text", [None, "", ONE, ONE + "half"])
 def test_lines_that_are_missing(text, tmp_path):
     log = tmp_path / "log"
     if text is not None:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from routejax import chat, checkpoints, mesh, processes
+from routejax.errors import UserError
 from routejax.models import Params, weights
 from routejax.stages.run import Run
 from routejax.workdir import read_json, write_json
@@ -36,7 +37,7 @@ def exported(run: Run, trained: Path, digest: str, folder: Path) -> Path | None:
 
     def cleared() -> bool:
         """Whether there is work to do."""
-        if folder.exists() and record.exists() and read_json(record) == known:
+        if folder.exists() and record.exists() and _is(record, known):
             return False
         record.unlink(missing_ok=True)
         shutil.rmtree(folder, ignore_errors=True)
@@ -49,6 +50,14 @@ def exported(run: Run, trained: Path, digest: str, folder: Path) -> Path | None:
         processes.first_does(lambda: write_folder(run, params, folder))
         processes.first_does(lambda: write_json(record, known))
     return folder
+
+
+def _is(record: Path, known: Mapping[str, str]) -> bool:
+    """Whether the record says so; one that is damaged says nothing."""
+    try:
+        return read_json(record) == known
+    except UserError:
+        return False
 
 
 def write_folder(run: Run, params: Params, folder: Path) -> None:

@@ -121,7 +121,7 @@ def finished(path: Path, config: Any) -> dict[str, Any] | None:
     beside = manifest_of(path)
     if not beside.exists():
         return None if path.with_name(f"{path.name}.parts").exists() else _refuse(path)
-    known = read_json(beside)
+    known = read_json(beside, dict, lost=f"{beside} and {path}")
     if known.get("config") != config:
         _refuse(path)
     return known if known.get("sha256") == sha256(path.read_bytes()) else None

@@ -111,7 +111,7 @@ def draw(
             if not path.exists():
                 made = _drawn(cell, workers, limits, seed, table, seen)
                 write_json(path, made)
-            found.append(read_json(path))
+            found.append(read_json(path, dict))
             rows = found[-1]["problems"].values()
             seen |= {row["id"] for kept in rows for row in kept}
             told(cell)

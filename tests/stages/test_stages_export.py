@@ -101,6 +101,9 @@ def test_it_is_made_once_and_again_where_it_is_lost(trained, monkeypatch):
     (folder.parent / "export.json").unlink()  # killed between the folder and its record
     export.of_stage(run, stage, digest)
     assert made == [1]
+    (folder.parent / "export.json").write_bytes(b"")  # it costs the export alone
+    export.of_stage(run, stage, digest)
+    assert made == [1, 1]
     assert (folder / "model.safetensors").exists()
 
 
