@@ -31,6 +31,7 @@ from routejax import features, fingerprints, pools
 from routejax.errors import UserError
 from routejax.features import Job
 from routejax.program import run_program
+from routejax.progress import terminal
 from routejax.workdir import write
 
 _EXPLAIN = flags.DEFINE_string("explain", None, "Id of a trace to look at.")
@@ -43,7 +44,7 @@ _FEATURES = flags.DEFINE_bool(
 
 
 def main(config: dict[str, Any], root: Path) -> None:
-    console = Console(soft_wrap=True)
+    console = terminal(soft_wrap=True)
     if not {"pool", "fingerprint", "shard", "beam"} <= config.keys():
         raise UserError(
             f"the recipe {config.get('name')!r} is not one of fingerprints; choose "
@@ -160,7 +161,6 @@ def say_repeated(job: Job, console: Console) -> None:
         console.print(
             f"left out, as the same file is named already: {min(repeated)}{more}",
             highlight=False,
-            markup=False,
         )
 
 

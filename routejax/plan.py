@@ -34,11 +34,11 @@ from typing import Any
 
 import jax
 from absl import flags
-from rich.console import Console
 
 from routejax import mesh
 from routejax.errors import UserError
 from routejax.program import run_program
+from routejax.progress import terminal
 from routejax.stages import plan as plans
 from routejax.stages import plan_smallest, plan_table, plan_time
 from routejax.stages.plan_recipe import PARTS, parts_of, require_ranges
@@ -73,7 +73,7 @@ def main(config: dict[str, Any], root: Path) -> None:
         return
     shape = axes(config["mesh"], _MESH.value, _DEVICES.value)
     pretend(math.prod(shape.values()))
-    errors = Console(stderr=True)
+    errors = terminal(stderr=True)
     made = plans.make_plan(
         config,
         mesh.make_mesh(None, **shape),
@@ -84,7 +84,7 @@ def main(config: dict[str, Any], root: Path) -> None:
     if _JSON.value:
         print(json.dumps(plan_table.record(made, _SHARE.value), indent=2))
     else:
-        Console().print(plan_table.tables(made, _SHARE.value))
+        terminal().print(plan_table.tables(made, _SHARE.value))
 
 
 def _smallest(config: dict[str, Any]) -> None:
@@ -95,7 +95,7 @@ def _smallest(config: dict[str, Any]) -> None:
     if _JSON.value:
         print(json.dumps(plan_smallest.record(found), indent=2))
     else:
-        Console().print(plan_smallest.table(config["name"], found))
+        terminal().print(plan_smallest.table(config["name"], found))
 
 
 def axes(

@@ -25,7 +25,7 @@ from rich.console import Console
 from routejax.envs.judging import Setting, Workers, sandbox
 from routejax.errors import UserError
 from routejax.program import run_program
-from routejax.progress import track
+from routejax.progress import terminal, track
 from routejax.stages import problem_files as files
 from routejax.stages import problem_sets as sets
 from routejax.workdir import as_json, opened, read_json
@@ -37,16 +37,16 @@ _SHOW = flags.DEFINE_integer("show", 0, "Problems to print.")
 def main(config: dict[str, Any], root: Path) -> None:
     path = Path(_OUT.value or f"{config['name']}.parquet")
     asked = checked(config, path)
-    console = Console(soft_wrap=True)
+    console = terminal(soft_wrap=True)
     found = files.finished(path, asked)
     if found is None:
         found = make(config, asked, path, console)
     for line in said(found):
-        console.print(line, highlight=False, markup=False)
-    console.print(f"Problems: {path}", highlight=False, markup=False)
+        console.print(line, highlight=False)
+    console.print(f"Problems: {path}", highlight=False)
     if _SHOW.value:
         for text in files.samples(files.read(path), _SHOW.value):
-            console.print(text, highlight=False, markup=False)
+            console.print(text, highlight=False)
 
 
 def checked(config: Mapping[str, Any], path: Path) -> Any:

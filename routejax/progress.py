@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
+from typing import Any
 
 from rich.console import Console
 from rich.progress import (
@@ -25,6 +26,11 @@ HEARTBEAT_S = 15.0
 _NARROW = 90  # columns of a terminal in which a bar would be nothing but dots
 _WIDE = 110  # columns that have room for the time so far
 _BESIDE = 42  # columns of the bar, counts, times and gaps
+
+
+def terminal(**settings: Any) -> Console:
+    """A console for text as it is: paths and messages are no markup and no emoji."""
+    return Console(markup=False, emoji=False, **settings)
 
 
 class Stage:
@@ -49,13 +55,13 @@ class Stage:
         if console.is_terminal and console.width >= _NARROW:
             wide = console.width >= _WIDE
             self._bar = Progress(
-                TextColumn("{task.description}"),
+                TextColumn("{task.description}", markup=False),
                 BarColumn(bar_width=8),
                 MofNCompleteColumn(),
-                TextColumn("{task.fields[rate]}"),
+                TextColumn("{task.fields[rate]}", markup=False),
                 *([TimeElapsedColumn()] if wide else []),
                 TimeRemainingColumn(),
-                TextColumn("[dim]{task.fields[note]}"),
+                TextColumn("{task.fields[note]}", style="dim", markup=False),
                 console=console,
             )
             self._task = self._bar.add_task(

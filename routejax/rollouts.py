@@ -23,6 +23,7 @@ from rich.console import Console
 
 from routejax.errors import UserError
 from routejax.program import WORKDIR, run_command
+from routejax.progress import terminal
 from routejax.report import rollouts_page, rollouts_text, rollouts_view
 from routejax.report.rollouts_view import Sample
 from routejax.stages import rollout_files
@@ -55,7 +56,7 @@ def main(argv: Sequence[str]) -> None:
     rows = index(files)
     if _PROBLEM.value is not None:
         rows = of_problem(rows, _PROBLEM.value)
-    console = Console()
+    console = terminal()
     console.print(rollouts_text.summary([*rollouts_view.steps(rows)]))
     places = rollouts_view.chosen(rows, _FILTER.value)
     if not len(places):

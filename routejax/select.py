@@ -26,11 +26,11 @@ from pathlib import Path
 from typing import Any
 
 from absl import flags
-from rich.console import Console
 
 from routejax import features, pools
 from routejax.errors import UserError
 from routejax.program import run_program
+from routejax.progress import terminal
 from routejax.stages import select_plan as plan
 from routejax.stages import select_run, select_spaces, select_why
 from routejax.stages.select_features import find_fingerprints, make_fingerprints
@@ -98,7 +98,7 @@ def open_run(config: Mapping[str, Any], root: Path) -> SelectRun:
         job=job,
         settings=settings,
         threads=threads,
-        console=Console(soft_wrap=True),
+        console=terminal(soft_wrap=True),
     )
 
 

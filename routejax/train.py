@@ -27,6 +27,7 @@ from rich.console import Console
 
 from routejax import mesh, processes
 from routejax.program import run_program
+from routejax.progress import terminal
 from routejax.report.terminal import study_table
 from routejax.stages import evaluate, export, finetune, grpo, pool, report, select, sft
 from routejax.stages.checks import cautions, require_valid
@@ -94,7 +95,7 @@ def finetune_published(config: dict[str, Any], root: Path) -> None:
 
 def console() -> Console:
     """Where the run speaks: the terminal of the first process."""
-    return Console(soft_wrap=True, quiet=not processes.first())
+    return terminal(soft_wrap=True, quiet=not processes.first())
 
 
 @contextmanager

@@ -1,10 +1,12 @@
 """What a stage prints, on a terminal and in a log."""
 
 import io
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+import routejax
 from routejax import progress
 
 
@@ -131,3 +133,26 @@ def test_a_terminal_shows_one_bar_with_rate_time_and_note():
     assert "/step" in text
     assert "loss 0.5" in text
     assert "done" not in text
+
+
+def test_text_on_the_terminal_is_no_markup_and_no_emoji(capsys):
+    text = "runs/[/old] has [red] :key: [bold]"
+    progress.terminal(soft_wrap=True).print(text, highlight=False)
+    assert capsys.readouterr().out == f"{text}\n"
+
+
+@pytest.mark.parametrize("width", [100, 200])
+def test_names_and_notes_of_a_bar_are_no_markup(width):
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=width, color_system=None)
+    with progress.track(console, "pool [/a]", 2, "rows") as stage:
+        stage.update(1, "sort [/b]")
+    assert "pool [/a]" in out.getvalue()
+    assert "sort [/b]" in out.getvalue()
+
+
+def test_every_console_of_the_package_is_a_terminal():
+    """Others take square brackets in paths and messages for their own."""
+    for path in Path(routejax.__file__).parent.rglob("*.py"):
+        made = "Console(" in path.read_text()
+        assert made == (path.name == "progress.py"), path

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from rich.console import Console
 
 from routejax import envs, pools, tokenizer
 from routejax.envs import Problem
 from routejax.errors import UserError
-from routejax.progress import track
+from routejax.progress import terminal, track
 from routejax.stages import problem_files
 from routejax.stages.checks import difficulties
 from routejax.stages.overlong import FILE, apart, read_ids
@@ -134,7 +133,7 @@ def _look_ahead(run: Run, folder: Path) -> None:
     traces = envs.solver_pool(config["envs"]["sft"], span, **few).traces
     problems = {split: _drawn(run, split, LOOKED_AT).problems for split in SPLITS}
     if traces:
-        silent = dataclasses.replace(run, console=Console(quiet=True))
+        silent = dataclasses.replace(run, console=terminal(quiet=True))
         _require_fit(silent, folder, run.tokenizer, traces, problems)
 
 
