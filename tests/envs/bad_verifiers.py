@@ -41,6 +41,14 @@ def not_a_number(config, response):
     return Verdict(True, float("nan"), None, "answered")
 
 
+def huge_score(config, response):
+    return Verdict(True, 10**400, None, "answered")
+
+
+def half_characters(config, response):
+    return Verdict(True, 1.0, response.split()[0] + " \ud800", "answered")
+
+
 def shaped(config, response):
     return Verdict(0.7, 0.7, None, "answered")  # type: ignore[arg-type]
 
@@ -192,13 +200,15 @@ _VERIFIERS = (
     *(right, raises, nothing, other_type, not_a_number, shaped, other_status),
     *(bytes_answer, floods, long_answer, interrupts, exits, recurses, allocates),
     *(forks, dies, aborts, hangs, sleeps, stops, babbles, babbles_later, closes),
-    writes,
+    *(writes, huge_score, half_characters),
 )
 ENVS = {
     one.__name__: Environment(one.__name__, "bad", _never, one, isolated=True)
     for one in _VERIFIERS
 }
 ENVS["here"] = Environment("here", "good", _never, right)
+ENVS["here_half"] = Environment("here_half", "bad", _never, half_characters)
+ENVS["here_huge"] = Environment("here_huge", "bad", _never, huge_score)
 ENVS["here_raises"] = Environment("here_raises", "bad", _never, raises)
 ENVS["quick"] = Environment(
     "quick", "good", _never, right, isolated=True, quick=_quickly
@@ -215,6 +225,13 @@ for _name, _load, _judge in (
         modules=(f"{__name__}:{_load.__name__}",),
     )
 ENVS["draws"] = Environment("draws", "slow", _slow_draw, right, isolated=True)
+ENVS["draws_halves"] = Environment(
+    "draws_halves",
+    "bad",
+    lambda rng, difficulty: (f"{rng.random()}{chr(0xD800) * rng.randrange(2)}", {}),
+    right,
+    isolated=True,
+)
 ENVS["programs"] = Environment(
     "programs", "good", _never, right, isolated=True, programs=True
 )

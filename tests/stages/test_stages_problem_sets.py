@@ -87,7 +87,8 @@ def draws(monkeypatch):
     told = pytest.fail
     far = Environment("draws", "slow", told, told, isolated=True)
     monkeypatch.setitem(registry.ENVS, "draws", far)
-    monkeypatch.setitem(registry.ENVS, "other", far)
+    for name in ("draws_halves", "other"):
+        monkeypatch.setitem(registry.ENVS, name, far)
 
 
 @pytest.mark.usefixtures("draws")
@@ -108,6 +109,17 @@ def test_what_hangs_raises_repeats_or_is_long_is_counted(tmp_path):
     kept = {p["id"] for own in found["problems"].values() for p in own}
     assert not kept & {*found["too_long"]}
     json.dumps(found)
+
+
+@pytest.mark.usefixtures("draws")
+def test_a_prompt_that_no_file_can_have_is_a_draw_that_failed(tmp_path):
+    cell = Cell("draws_halves", 1, {"rl": 4})
+    (found,) = drawn([cell], tmp_path, table="bad_verifiers:ENVS")
+    assert found["counts"]["error"] == len(found["failed"]) > 0
+    assert all(why.startswith("UnicodeEncodeError") for _, why in found["failed"])
+    assert len(found["problems"]["rl"]) == 4
+    for one in found["problems"]["rl"]:
+        one["prompt"].encode()
 
 
 @pytest.mark.usefixtures("draws")

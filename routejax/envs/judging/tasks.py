@@ -54,9 +54,14 @@ def judge(place: str, env: str, config: dict, response: str) -> list:
 
 
 def draw(place: str, env: str, difficulty: int, seed: int) -> list:
-    """The fields of the problem that this seed draws."""
+    """The fields of the problem that this seed draws.
+
+    Raises:
+        ValueError: its prompt cannot be written to a file.
+    """
     drawn = importlib.import_module("routejax.envs.registry").drawn
     problem = drawn(environment(place, env), difficulty, seed)
+    problem.prompt.encode()
     return list(dataclasses.asdict(problem).values())
 
 
@@ -74,11 +79,24 @@ def verdict_of(values: Any) -> Verdict:
         raise TypeError(f"solved must be True or False, got {type(solved).__name__}")
     if isinstance(score, bool) or not isinstance(score, int | float):
         raise TypeError(f"the score must be a number, got {type(score).__name__}")
-    if not math.isfinite(score):
-        raise ValueError(f"the score must be finite, got {score}")
+    if not _is_finite(score):
+        raise ValueError("the score must be finite, and no larger than a float")
     if not (answer is None or isinstance(answer, str)):
         raise TypeError(f"the answer must be text, got {type(answer).__name__}")
     if status not in STATUSES or solved > (status == "answered"):
         raise ValueError(f"the status cannot be {status!r} where solved is {solved}")
-    kept = None if answer is None else answer[:LONGEST_ANSWER]
-    return Verdict(solved, float(score), kept, status)
+    return Verdict(solved, float(score), _writable(answer), status)
+
+
+def _is_finite(score: float) -> bool:
+    try:
+        return math.isfinite(score)
+    except OverflowError:  # a whole number of any length
+        return False
+
+
+def _writable(answer: str | None) -> str | None:
+    """The answer as files can have it: cut, and without halves of characters."""
+    if answer is None:
+        return None
+    return answer[:LONGEST_ANSWER].encode(errors="replace").decode()
