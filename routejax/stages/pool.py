@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from routejax import envs, pools, tokenizer
-from routejax.envs import Problem
+from routejax.envs import Problem, registry
 from routejax.errors import UserError
 from routejax.progress import terminal, track
 from routejax.stages import problem_files
@@ -170,11 +170,15 @@ def _counted(rejected: dict[str, list[str]]) -> str:
 
 
 def _require_disjoint(table: pa.Table, problems: dict[str, list[Problem]]) -> None:
-    """A question in two sets would make evaluation a memory test."""
+    """A question in two sets would make evaluation a memory test.
+
+    By content, for in a file the same question may have other ids.
+    """
     seen = dict.fromkeys(table["prompt_id"].to_pylist(), "sft")
     for split, drawn in problems.items():
         for problem in drawn:
-            other = seen.setdefault(problem.id, split)
+            content = registry.problem_id(problem.env, problem.prompt)
+            other = seen.setdefault(content, split)
             if other != split:
                 raise UserError(
                     f"problem {problem.id} is in both {other} and {split}: "

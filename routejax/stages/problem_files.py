@@ -17,8 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import routejax
-from routejax.envs import SPLITS, Problem, ProblemSet, registry
+from routejax.envs import SPLITS, Problem, ProblemSet
 from routejax.errors import UserError
+from routejax.stages.problem_rows import problem as problem_of
+from routejax.stages.problem_rows import require_fit, require_kinds
 from routejax.workdir import content_hash, read_json, sha256, write_json, write_parquet
 
 SCHEMA = pa.schema(
@@ -149,12 +151,14 @@ def read(path: Path) -> dict[str, list[Problem]]:
             f"{path} has no column {', '.join(missing)}; a file of problems has "
             f"{', '.join(SCHEMA.names)}"
         )
+    rows = table.select(SCHEMA.names)
+    require_kinds(rows, path)
     problems: dict[str, list[Problem]] = {split: [] for split in SPLITS}
     seen: dict[str, int] = {}
-    for number, row in enumerate(table.select(SCHEMA.names).to_pylist()):
+    for number, row in enumerate(rows.to_pylist()):
         where = f"{path}, row {number}"
         split = row.pop("split")
-        problem = _problem(row, where)
+        problem = problem_of(row, where)
         if split not in SPLITS:
             raise UserError(f"{where}: split must be one of {', '.join(SPLITS)}")
         if seen.setdefault(problem.id, number) != number:
@@ -174,7 +178,8 @@ def chosen(
     """The first `per_cell` problems of a split in a file, of each cell that is asked.
 
     Raises:
-        UserError: the file cannot be read, or has none of an environment.
+        UserError: the file cannot be read, has none of an environment, or a problem
+            that is none of its environment.
     """
     own = read(path)[split]
     by_cell: dict[tuple[str, int], list[Problem]] = {}
@@ -194,7 +199,9 @@ def chosen(
         for (env, difficulty), found in kept.items()
         if len(found) < per_cell
     }
-    return ProblemSet([one for found in kept.values() for one in found], shortfalls)
+    problems = [one for found in kept.values() for one in found]
+    require_fit(problems, path)
+    return ProblemSet(problems, shortfalls)
 
 
 def digest(path: str) -> str:
@@ -214,23 +221,6 @@ def _unreadable(path: str | Path, error: Exception) -> UserError:
         f"problems cannot be read from {str(path)!r}: {error}; make a file of them "
         "with python -m routejax.problems"
     )
-
-
-def _problem(row: dict[str, Any], where: str) -> Problem:
-    empty = [name for name, value in row.items() if value is None]
-    if empty:
-        raise UserError(f"{where}: there is no {', '.join(empty)}")
-    try:
-        config = json.loads(row["config"])
-    except ValueError as error:
-        raise UserError(f"{where}: config is not JSON: {error}") from error
-    if not isinstance(config, dict):
-        raise UserError(f"{where}: config must be an object of JSON")
-    try:
-        registry.environment(row["env"])
-    except UserError as error:
-        raise UserError(f"{where}: {error}") from error
-    return Problem(**{**row, "config": config})
 
 
 def samples(problems: Mapping[str, Iterable[Problem]], number: int) -> list[str]:

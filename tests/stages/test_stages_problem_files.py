@@ -113,6 +113,31 @@ def changed(path, **columns):
         ({"id": ["a", "b", "c", "b", "d"]}, "row 3: its id is that of row 1 too"),
         ({"env": ["sort"] * 4 + ["sorted"]}, "row 4: env must .*did you mean sort"),
         ({"split": ["rl"] * 4 + ["test"]}, "row 4: split must be one of sft, rl, eval"),
+        ({"config": ["{}"] * 4 + ["[" * 10**5]}, "row 4: config is not JSON: maximum"),
+        (
+            {"config": ["{}"] * 4 + ['{"a": NaN}']},
+            "row 4: config is not JSON: it has",
+        ),
+        ({"config": [{"a": 1}] * 5}, "column config must hold text, not struct"),
+        ({"config": [b"{}"] * 5}, "column config must hold text, not binary"),
+        ({"env": [["sort"]] * 5}, "column env must hold text, not list"),
+        ({"split": [["rl"]] * 5}, "column split must hold text, not list"),
+        ({"id": [1, 2, 3, 4, 5]}, "column id must hold text, not int64"),
+        ({"id": ["a", "b", "c", "d", " "]}, "row 4: id must not be blank"),
+        ({"prompt": ["a", "b", "c", "d", "\n"]}, "row 4: prompt must not be blank"),
+        ({"prompt": [1, 2, 3, 4, 5]}, "column prompt must hold text, not int64"),
+        ({"prompt": [None] * 5}, "row 0: there is no prompt"),
+        (
+            {"difficulty": [1, 2, 3, 4, 16]},
+            "row 4: difficulty must be in 1..15, got",
+        ),
+        ({"difficulty": [2.0, 2.0, 2.0, 2.0, float("nan")]}, "column difficulty must"),
+        (
+            {"difficulty": ["2"] * 5},
+            "column difficulty must hold whole numbers, not",
+        ),
+        ({"seed": [0, 1, 2, 3, None]}, "row 4: there is no seed"),
+        ({"seed": [True] * 5}, "column seed must hold whole numbers, not bool"),
     ],
 )
 def test_a_row_that_is_not_right_is_named(path, columns, told):
@@ -120,6 +145,50 @@ def test_a_row_that_is_not_right_is_named(path, columns, told):
     changed(path, **columns)
     with pytest.raises(UserError, match=told):
         problem_files.read(path)
+
+
+def test_text_that_is_no_utf8_is_told(path):
+    problem_files.write(path, MADE, CONFIG)
+    raw = pa.array([b"a", b"b", b"c", b"d", b"caf\xe9"])
+    latin = pa.Array.from_buffers(pa.string(), 5, raw.buffers())
+    table = pq.read_table(path)
+    at = table.column_names.index("prompt")
+    pq.write_table(table.set_column(at, "prompt", latin), path)
+    with pytest.raises(UserError, match=r"column prompt is damaged: .*Invalid UTF8"):
+        problem_files.read(path)
+
+
+def test_names_may_be_a_dictionary(path):
+    problem_files.write(path, MADE, CONFIG)
+    before = problem_files.read(path)
+    table = pq.read_table(path)
+    coded = table["env"].combine_chunks().dictionary_encode()
+    pq.write_table(table.set_column(1, "env", coded), path)
+    assert problem_files.read(path) == before
+
+
+@pytest.mark.parametrize("config", [{}, {"numbers": None}, {"numbers": -1}])
+def test_a_config_that_the_environment_cannot_read_is_told_before_any_work(
+    path, config
+):
+    odd = dataclasses.replace(SORTS[1], config=config)
+    problem_files.write(path, [cell("sort", 2, {"rl": [odd]})], CONFIG)
+    with pytest.raises(UserError, match=f"problem {odd.id} is none of env sort: .*Err"):
+        problem_files.chosen(path, ["sort"], [2], 1, split="rl")
+
+
+def test_a_question_in_two_splits_is_seen_under_whatever_id(path, tmp_path):
+    twin = dataclasses.replace(SORTS[0], id="mine")
+    made = [cell("sort", 2, {"rl": SORTS, "evaluation": [twin]})]
+    problem_files.write(path, made, CONFIG)
+    changes = {
+        "envs": {"rl": ("sort",), "evaluation": ("sort",)},
+        "difficulties": {"rl": (2, 2), "evaluation": (2, 2)},
+        "problems": {"path": str(path), "rl_per_cell": 4, "evaluation_per_cell": 1},
+        "grpo": {"prompts": 4},
+    }
+    with pytest.raises(UserError, match="problem mine is in both rl and evaluation"):
+        pool.pool(run_in(tmp_path / "run", **changes))
 
 
 def test_what_is_no_file_of_problems_is_told(path):
