@@ -245,6 +245,15 @@ BAD = [
         '{"id": 1, "problem": "R", "answer": "6"}',
         "1 ids stand in several rows: '1' in line 1, line 2",
     ),
+    ("[" * 10**5, "line 1: no JSON .maximum recursion"),
+    ('{"problem": "caf\\ud800", "answer": "5"}', "line 1: no JSON .* surrogates"),
+    ('{"problem": "Q", "answer": NaN}', "line 1: the answer is missing in column"),
+    ('{"problem": NaN, "answer": "5"}', "line 1: the question is missing in column"),
+    ('{"id": " ", "problem": "Q", "answer": "5"}', "line 1: the id is blank in col"),
+    (
+        '{"problem": "Q", "Problem": "R", "answer": "5"}',
+        "line 1: several columns are 'problem' but for case",
+    ),
 ]
 
 
@@ -263,6 +272,10 @@ def test_a_bad_file_is_told_with_its_row(tmp_path, text, message):
         ("a.parquet", b"PAR1 no", "damaged or no Parquet"),
         ("a.json", b"{}", "a JSON list of objects is wanted"),
         ("a.json", b"[", "no JSON"),
+        ("a.json", b"[" * 10**5, "no JSON"),
+        ("a.json", b'[{"problem": "\\udc00", "answer": "5"}]', "no JSON .* surrogates"),
+        ("a.json", '[{"problem": "Q"}]'.encode("utf-16"), "no JSON"),
+        ("a.jsonl", b'{}\n{"problem": "caf\xe9"}', "line 2: no JSON .* byte 0xe9"),
         ("a.csv", b"problem,answer\nQ\n", "row 1: not as many cells"),
         ("a.csv", b"problem,answer\nQ,5,6\n", "row 1: not as many cells"),
         ("a.csv", b"problem,answer\n\xff,5\n", "no CSV"),
@@ -273,6 +286,74 @@ def test_a_damaged_file_is_told(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UserError, match=message):
         read_questions(tmp_path / name, "aime2024")
+
+
+@pytest.mark.parametrize("end", ["jsonl", "json", "csv", "parquet"])
+def test_a_file_that_cannot_be_read_is_told(tmp_path, end):
+    (tmp_path / f"a.{end}").symlink_to("/proc/self/mem")
+    with pytest.raises(UserError, match=r"cannot be read: Input/output|damaged or no"):
+        read_questions(tmp_path / f"a.{end}", "aime2024")
+
+
+def test_parquet_with_what_is_no_utf8_is_told(tmp_path):
+    raw = pa.array([b"caf\xe9"])
+    latin = pa.Array.from_buffers(pa.string(), 1, raw.buffers())
+    pq.write_table(
+        pa.table({"problem": ["Q"], "answer": latin}), tmp_path / "a.parquet"
+    )
+    with pytest.raises(UserError, match="behind row 0"):
+        read_questions(tmp_path / "a.parquet", "aime2024")
+
+
+OBEYED = {k: v for k, v in INSTRUCTED.items() if k != "key"}
+MISSHAPEN = [
+    *(
+        ("ifeval", OBEYED | odd, "line 1: instruction_id_list must be a list of names")
+        for odd in (
+            {"instruction_id_list": "a", "kwargs": "a"},
+            {"instruction_id_list": 3},
+            {"instruction_id_list": [3]},
+            {"kwargs": ["a"]},
+        )
+    ),
+    *(
+        ("rlve_heldout", {"prompt": "P", "metadata": odd}, f"line 1: metadata {told}")
+        for odd, told in (
+            ("{", "is not JSON"),
+            ("[" * 10**5, "is not JSON"),
+            (3, "needs `environment`"),
+            ({"environment": ["Canon"], "config": {}}, "needs `environment`"),
+            ({"environment": "Canon", "config": 3}, "needs `environment`"),
+        )
+    ),
+    (
+        *("enigmata", {"prompt": "P", "answer": 1, "meta": "[" * 10**5}),
+        "line 1: meta is not JSON",
+    ),
+    *(
+        ("olympiadbench", SUM | {"error": odd}, "line 1: the error must be a number")
+        for odd in ("about 1", float("inf"), [1, 2], "1e999999999", "-0.1")
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "row", "message"), MISSHAPEN)
+def test_cells_of_another_shape_are_told_with_their_row(tmp_path, name, row, message):
+    with pytest.raises(UserError, match=message):
+        read_questions(written(tmp_path, [row]), name)
+
+
+def test_an_instruction_without_arguments_may_have_null(tmp_path):
+    row = OBEYED | {"kwargs": [None]}
+    (question,) = read_questions(written(tmp_path, [row]), "ifeval").questions
+    assert question.meta["kwargs"] == [{}]
+
+
+@pytest.mark.parametrize("error", ["0.01", "1e-2", ".5", "3", 0.5, 2, "1e-1,1e-2"])
+def test_tolerances_as_files_have_them(tmp_path, error):
+    row = SUM | {"error": error}
+    (question,) = read_questions(written(tmp_path, [row]), "olympiadbench").questions
+    assert judge(question, "\\boxed{5}").solved
 
 
 def test_parquet_cut_short_is_told(tmp_path):

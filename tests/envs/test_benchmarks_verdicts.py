@@ -94,3 +94,38 @@ def test_every_kind_but_one_has_an_environment():
 def test_a_question_without_tests_is_refused():
     with pytest.raises(UserError, match="no tests"):
         problem_of(question("code_stdio", None, {"ground_truth": []}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "meta", "told"),
+    [
+        *(
+            ("code_functions", {"ground_truth": odd}, told)
+            for odd, told in (
+                ([1, 2], "tests must be objects"),
+                ([None], "tests must be objects"),
+                (["assert 1", None], "tests must be objects"),
+                ("[", "the tests are not JSON"),
+                ("[" * 10**5, "the tests are not JSON"),
+            )
+        ),
+        *(
+            (
+                "ifeval",
+                {"ground_truth": [{"instruction_id": names} | more]},
+                "a list of n",
+            )
+            for names, more in (
+                (["a"], {}),
+                (None, {"kwargs": [None]}),
+                ([3], {"kwargs": [None]}),
+                (["a"], {"kwargs": 5}),
+                (["a"], {"kwargs": ["b"]}),
+            )
+        ),
+        ("rlve", {"environment": "No such", "config": {}}, "env must be one of"),
+    ],
+)
+def test_what_cannot_be_judged_names_its_question(kind, meta, told):
+    with pytest.raises(UserError, match=f"question '{kind}-1': .*{told}"):
+        problem_of(question(kind, None, meta))

@@ -11,7 +11,7 @@ import csv
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -38,36 +38,42 @@ def read_rows(path: str | Path) -> list[Row]:
     if reader is None:
         kinds = ", ".join(READERS)
         raise UserError(f"{file} must end in one of {kinds} to be read as questions")
-    rows = list(reader(file))
+    try:
+        rows = list(reader(file))
+    except OSError as error:
+        raise UserError(f"{file} cannot be read: {error.strerror or error}") from None
     if not rows:
         raise UserError(f"{file} has no rows; a file of questions needs at least one")
     return rows
 
 
 def _lines(file: Path) -> Iterator[Row]:
-    with file.open(
-        encoding="utf-8-sig", errors="surrogateescape", newline="\n"
-    ) as text:
-        for number, line in enumerate(text, 1):
+    with file.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
             if line.strip():
                 yield _object(file, f"line {number}", line)
 
 
-def _object(file: Path, where: str, line: str) -> Row:
-    try:
-        cells = json.loads(line)
-    except ValueError as error:
-        raise UserError(f"{file}, {where}: no JSON ({error})") from None
+def _object(file: Path, where: str, line: bytes) -> Row:
+    cells = _json(f"{file}, {where}", line)
     if not isinstance(cells, dict):
-        raise UserError(f"{file}, {where}: a JSON object is wanted, got {line[:40]!r}")
+        shown = line[:40].decode(errors="replace")
+        raise UserError(f"{file}, {where}: a JSON object is wanted, got {shown!r}")
     return Row(where, cells)
 
 
-def _list(file: Path) -> Iterator[Row]:
+def _json(where: str, data: bytes) -> Any:
+    """The value of a text in UTF-8, which has no half characters either."""
     try:
-        rows = json.loads(file.read_text(encoding="utf-8-sig"))
-    except ValueError as error:
-        raise UserError(f"{file}: no JSON ({error})") from None
+        value = json.loads(data.decode("utf-8-sig"))
+        json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{where}: no JSON ({error})") from None
+    return value
+
+
+def _list(file: Path) -> Iterator[Row]:
+    rows = _json(str(file), file.read_bytes())
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise UserError(f"{file}: a JSON list of objects is wanted; or name it .jsonl")
     for number, cells in enumerate(rows, 1):
@@ -95,7 +101,7 @@ def _parquet(file: Path) -> Iterator[Row]:
                 for cells in batch.to_pylist():
                     number += 1
                     yield Row(f"row {number}", cells)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise UserError(
             f"{file}: damaged or no Parquet behind row {number} ({error})"
         ) from None

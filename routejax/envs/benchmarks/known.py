@@ -8,15 +8,15 @@ that their publishers' programs read. A file with others is refused, and they ar
 
 from __future__ import annotations
 
-import json
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from routejax.envs.answers.choices import LETTERS
 from routejax.envs.answers.extract import last_box
-from routejax.envs.benchmarks.question import Cells, text
+from routejax.envs.benchmarks.question import Cells, parsed, text
 from routejax.envs.tagged import INSTRUCTION
 from routejax.errors import UserError
 
@@ -28,6 +28,7 @@ _SETTING = ("setting", "setting_key", "family", "problem_family", "subject", "ca
 BOX = "\n\nPlease reason step by step, and put your final answer within \\boxed{}."
 LETTER = "\n\nEnd with a line `Answer: X`, where X is the letter of the right choice."
 CHOICE_SEED = 0  # of the order of choices
+_TOLERANCE = re.compile(r"[0-9]{0,9}\.?[0-9]{1,9}(e-?[0-9]{1,2})?", re.ASCII | re.I)
 
 
 class Read(NamedTuple):
@@ -98,8 +99,19 @@ def olympiad(cells: Cells) -> Read:
     golds = gold if isinstance(gold, list) else [gold]
     meta = cells.others((*PROMPT, "answer", "final_answer"))
     if cells.get("error"):
-        meta["tolerance"] = text(cells["error"]).split(",")[0]
+        meta["tolerance"] = _tolerance(cells)
     return Read(boxed(user_turn(cells)), ", ".join(map(text, golds)), meta)
+
+
+def _tolerance(cells: Cells) -> str:
+    """The first of those that a cell has."""
+    found = text(cells["error"]).split(",")[0].strip()
+    if not _TOLERANCE.fullmatch(found):
+        raise UserError(
+            f"{cells.where}: the error must be a number such as 0.01 or 1e-2; "
+            f"got {found!r}"
+        )
+    return found
 
 
 def omega(cells: Cells) -> Read:
@@ -130,13 +142,23 @@ def instructions(cells: Cells) -> Read:
     meta = cells.others(PROMPT)
     for name in ("instruction_id_list", "kwargs"):
         meta[name] = cells.first((name,), name)
-    if len(meta["instruction_id_list"]) != len(meta["kwargs"]):
+    wanted, given = meta["instruction_id_list"], meta["kwargs"]
+    if not _list_of(wanted, str) or not _list_of(given, dict | None):
+        raise UserError(
+            f"{cells.where}: instruction_id_list must be a list of names and kwargs "
+            "one of objects"
+        )
+    if len(wanted) != len(given):
         raise UserError(
             f"{cells.where}: instruction_id_list and kwargs differ in length"
         )
     # Parquet fills the arguments of all instructions with nulls.
-    given = ({k: v for k, v in one.items() if v is not None} for one in meta["kwargs"])
+    given = ({k: v for k, v in (one or {}).items() if v is not None} for one in given)
     return Read(user_turn(cells), None, meta | {"kwargs": list(given)})
+
+
+def _list_of(value: Any, kind: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, kind) for one in value)
 
 
 def humaneval(cells: Cells) -> Read:
@@ -150,8 +172,12 @@ def humaneval(cells: Cells) -> Read:
 def rlve(cells: Cells) -> Read:
     """A prompt with the environment and the configuration that verify it."""
     found = cells.first(("metadata",), "environment")
-    meta = json.loads(found) if isinstance(found, str) else found
-    if not isinstance(meta, dict) or not {"environment", "config"} <= set(meta):
+    meta = parsed(cells.where, "metadata", found)
+    if not (
+        isinstance(meta, dict)
+        and isinstance(meta.get("environment"), str)
+        and isinstance(meta.get("config"), dict)
+    ):
         raise UserError(f"{cells.where}: metadata needs `environment` and `config`")
     return Read(f"{user_turn(cells)}\n\n{INSTRUCTION}", None, dict(meta))
 
@@ -164,11 +190,8 @@ def enigmata(cells: Cells) -> Read:
     for name in ("answer", "meta"):
         if name not in cells:
             cells.first((name,), name)  # which tells the columns there are
-    known, found = cells["meta"], cells.others(PROMPT)
-    try:
-        found["meta"] = json.loads(known) if isinstance(known, str) else known
-    except ValueError as error:
-        raise UserError(f"{cells.where}: meta is not JSON: {error}") from None
+    found = cells.others(PROMPT)
+    found["meta"] = parsed(cells.where, "meta", cells["meta"])
     inner = found["meta"] if isinstance(found["meta"], dict) else {}
     task = inner.get("task_name") or cells.first(("task_name",), "task")
     return Read(user_turn(cells), None, found | {"task": text(task)})

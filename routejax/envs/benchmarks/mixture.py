@@ -57,5 +57,5 @@ def _parsed(gold: str) -> Any:
     """Tests and instructions are JSON in a text."""
     try:
         return json.loads(gold)
-    except ValueError:
+    except (ValueError, RecursionError):
         return gold

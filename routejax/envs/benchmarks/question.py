@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,6 +49,8 @@ class Cells(Mapping[str, Any]):
     def __init__(self, where: str, cells: dict):
         self.where = where
         self._cells = {_plain(name): value for name, value in cells.items()}
+        names = [*map(_plain, cells)]
+        self._twice = {name for name in names if names.count(name) > 1}
 
     def __getitem__(self, name: str) -> Any:
         return self._cells[name]
@@ -61,7 +64,8 @@ class Cells(Mapping[str, Any]):
     def first(self, names: tuple[str, ...], role: str) -> Any:
         """The cell of the first of these columns that exists and is not empty.
 
-        A `UserError` tells a column that is missing from a cell that is empty.
+        A `UserError` tells a column that is missing from a cell that is empty, and one
+        that is there twice.
         """
         there = [name for name in names if name in self]
         if not there:
@@ -70,6 +74,11 @@ class Cells(Mapping[str, Any]):
                 f"{', '.join(names)}; the columns are {', '.join(self)}"
             )
         for name in there:
+            if name in self._twice:
+                raise UserError(
+                    f"{self.where}: several columns are {name!r} but for case and "
+                    "spaces; leave one"
+                )
             if not _empty(self[name]):
                 return self[name]
         raise UserError(f"{self.where}: the {role} is missing in column {there[0]!r}")
@@ -88,11 +97,25 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(_json(value))
 
 
+def parsed(where: str, name: str, value: Any) -> Any:
+    """The value of a cell that may be JSON in a text.
+
+    Raises:
+        UserError: it is a text and no JSON.
+    """
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{where}: {name} is not JSON: {error}") from None
+
+
 def _plain(name: object) -> str:
     return str(name).strip().lower().replace(" ", "_")
 
 
 def _empty(value: Any) -> bool:
+    if isinstance(value, float) and math.isnan(value):
+        return True  # what a table of numbers has where there is none
     return value is None or value in ("", [], {}) or not str(value).strip()
 
 

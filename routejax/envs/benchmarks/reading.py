@@ -100,6 +100,8 @@ def _question(name: str, number: int, cells: Cells, known: Known) -> Question:
     column = next((column for column in ID if cells.get(column) is not None), None)
     identity = text(cells[column]) if column else f"{name}-{number - 1}"
     meta = {k: v for k, v in read.meta.items() if k != column}
+    if not identity.strip():
+        raise UserError(f"{cells.where}: the id is blank in column {column!r}")
     if not read.prompt:
         raise UserError(f"{cells.where}: the question is blank")
     if read.gold is not None and not read.gold.strip():

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from routejax.envs import answers, code, instructions
+from routejax.envs import answers, code, instructions, registry
 from routejax.envs.benchmarks.question import KINDS, Question
 from routejax.envs.problem import DIFFICULTIES, Problem, Verdict
 from routejax.errors import UserError
@@ -37,16 +37,22 @@ def problem_of(question: Question) -> Problem:
     Benchmarks have no difficulties, so it is of the first one.
 
     Raises:
-        UserError: nobody here judges its kind, or its tests or instructions are none.
+        UserError: nobody here judges its kind, its tests or instructions are none, or
+            there is no such environment.
     """
     if question.kind not in _CONFIGS:
         raise UserError(
             f"question {question.id!r} is of kind {question.kind!r}, which no "
             f"environment here judges; there are {', '.join(_CONFIGS)}"
         )
-    env, config = KINDS[question.kind], _CONFIGS[question.kind](question)
-    if question.kind == "rlve":
-        env = f"{env}:{config['task']}"
+    env = KINDS[question.kind]
+    try:
+        config = _CONFIGS[question.kind](question)
+        if question.kind == "rlve":
+            env = f"{env}:{config['task']}"
+        registry.environment(env)
+    except UserError as error:
+        raise UserError(f"question {question.id!r}: {error}") from None
     return Problem(question.id, env, DIFFICULTIES[0], 0, question.prompt, config)
 
 

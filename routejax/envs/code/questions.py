@@ -44,7 +44,10 @@ def suite_of(config: Mapping[str, Any]) -> Suite:
     if way not in WAYS:
         raise UserError(f"compare must be one of {', '.join(WAYS)}; got {way!r}")
     found: Any = config.get("tests")
-    found = json.loads(found) if isinstance(found, str) else found
+    try:
+        found = json.loads(found) if isinstance(found, str) else found
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"the tests are not JSON: {error}") from None
     if kind == "humaneval":
         return _humaneval(config["prompt"], found)
     form, items, name = _items(kind, found)
@@ -77,6 +80,8 @@ def _items(kind: str, tests: Any) -> tuple[str, list, str]:
         raise UserError("tests of a program must have inputs and outputs; got texts")
     else:
         rows = tests if isinstance(tests, list) else []
+        if not all(isinstance(row, Mapping) for row in rows):
+            raise UserError("tests must be objects with inputs and outputs, or texts")
         pairs = [(_column(r, _INPUT), _column(r, _OUTPUT)) for r in rows]
         name = next((r["fn_name"] for r in rows if r.get("fn_name")), "")
     if kind == "code_functions":

@@ -30,7 +30,12 @@ def config_of(kind: str, prompt: str, meta: Mapping[str, Any]) -> dict:
     name = next((n for n in names if isinstance(found, dict) and n in found), None)
     if name is None:
         raise UserError(f"a question of kind {kind} has no instruction_id_list")
-    wanted = list(found[name])
+    wanted, given = found[name], found.get("kwargs")
+    if not _list_of(wanted, str) or not _list_of(given, dict | None):
+        raise UserError(
+            f"a question of kind {kind} must have a list of names in {name} and one of "
+            "objects in kwargs"
+        )
     given = [one or {} for one in found["kwargs"]]
     if not wanted or len(wanted) != len(given):
         raise UserError(
@@ -39,6 +44,10 @@ def config_of(kind: str, prompt: str, meta: Mapping[str, Any]) -> dict:
         )
     config = {"benchmark": kind, "prompt": prompt}
     return config | {"instruction_id_list": wanted, "kwargs": given}
+
+
+def _list_of(value: Any, kind: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, kind) for one in value)
 
 
 def judge(config: dict, response: str) -> Verdict:
