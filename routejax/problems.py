@@ -26,12 +26,29 @@ from routejax.envs.judging import Setting, Workers, sandbox
 from routejax.errors import UserError
 from routejax.program import run_program
 from routejax.progress import terminal, track
+from routejax.stages import checks
 from routejax.stages import problem_files as files
 from routejax.stages import problem_sets as sets
+from routejax.stages.checks import flat, require_rules
 from routejax.workdir import as_json, opened, read_json
 
 _OUT = flags.DEFINE_string("out", None, "File to write; NAME.parquet if none is named.")
 _SHOW = flags.DEFINE_integer("show", 0, "Problems to print.")
+
+
+RULES = {
+    "seed": checks.RULES["pool.seed"],
+    "limits.longest_prompt": checks.whole(1),
+    "limits.draw_timeout_s": checks.RULES["judging.timeout_s"],
+    "limits.draws": checks.whole(1),
+    "limits.failures": checks.whole(1),
+    "workers.count": checks.whole(1),
+    "workers.memory_mb": checks.whole(1),
+}
+SET_RULES = {
+    "difficulties": checks.RULES["difficulties.rl"],
+    "per_cell": checks.whole(1),
+}
 
 
 def main(config: dict[str, Any], root: Path) -> None:
@@ -67,11 +84,10 @@ def checked(config: Mapping[str, Any], path: Path) -> Any:
     chosen = {split: own for split, own in config["sets"].items() if own["envs"]}
     if not chosen:
         raise UserError("no split has environments: set config.sets.rl.envs, …")
-    for split, own in chosen.items():
-        if own["per_cell"] < 1:
-            raise UserError(
-                f"sets.{split}.per_cell must be at least 1; got {own['per_cell']}"
-            )
+    values = flat(config)
+    require_rules(values, RULES)
+    for split in chosen:
+        require_rules(values, {f"sets.{split}.{n}": r for n, r in SET_RULES.items()})
     sets.cells(chosen)
     return as_json({"sets": chosen, "seed": config["seed"], "limits": config["limits"]})
 
@@ -97,6 +113,7 @@ def make(
                 folder=parts,
                 done=progress.update,
             )
+        sets.require_drawn(made, parts)
         found = files.write(path, made, asked)
     shutil.rmtree(parts)
     return found

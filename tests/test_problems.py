@@ -76,10 +76,20 @@ def test_a_killed_one_goes_on_and_makes_the_same(tmp_path):
     ("flags", "told"),
     [
         (["--config.sets.rl.envs=('sorts',)"], "did you mean sort"),
-        (["--config.sets.rl.per_cell=0"], "per_cell must be at least 1"),
-        (["--config.sets.rl.difficulties=(3,16)"], "within 1..15; got 3, 16"),
+        (["--config.sets.rl.per_cell=0"], "per_cell must be a whole number of at lea"),
+        (["--config.sets.rl.difficulties=(1,2,3)"], "first and last difficulty"),
+        (["--config.sets.rl.difficulties=(1,)"], "first and last difficulty"),
+        (["--config.sets.rl.difficulties=('a','b')"], "first and last difficulty"),
+        (["--config.seed=-1"], "config.seed must be a whole number in 0.."),
+        (["--config.limits.draw_timeout_s=nan"], "draw_timeout_s must be a finite num"),
+        (["--config.limits.draw_timeout_s=0"], "draw_timeout_s must be a finite numb"),
+        (["--config.limits.draws=-1"], "limits.draws must be"),
+        (["--config.limits.failures=0"], "limits.failures must be"),
+        (["--config.limits.longest_prompt=0"], "limits.longest_prompt must be"),
+        (["--config.workers.memory_mb=-1"], "workers.memory_mb must be"),
+        (["--config.sets.rl.difficulties=(3,16)"], "within 1..15, got (3, 16)"),
         (["--show=-1"], "--show must be at least 0"),
-        (["--config.workers.count=0"], "at least 1 worker"),
+        (["--config.workers.count=0"], "workers.count must be a whole number of at l"),
     ],
 )
 def test_mistakes_are_one_line(tmp_path, flags, told):
@@ -95,3 +105,19 @@ def test_an_unknown_variant_or_ending_is_told(tmp_path):
     assert "no variant 'chess'; there are local, gym, rlve" in found.stderr
     found = run(tmp_path / "set.json")
     assert "--out must end in .parquet" in found.stderr
+
+
+def test_an_environment_that_gives_none_says_why_and_is_drawn_again(tmp_path):
+    """The others are kept; the file is not made, so the same command goes on."""
+    out = tmp_path / "set.parquet"
+    flags = [flag for flag in SMALL if "rl.envs" not in flag]
+    odd = "--config.sets.rl.envs=('sort','math')"
+    for _ in range(2):
+        found = run(out, *flags, odd)
+        assert found.returncode == 2
+        assert found.stderr.startswith("routejax: no problem could be drawn of math (")
+        assert "are read from files, not generated" in found.stderr
+        assert len(found.stderr.splitlines()) == 1
+        assert not out.exists()
+        parts = {p.name for p in (tmp_path / "set.parquet.parts").glob("*-*.json")}
+        assert parts == {"sort-01.json", "sort-02.json"}

@@ -24,6 +24,7 @@ from routejax.errors import UserError
 from routejax.workdir import read_json, write_json
 
 DRAW = f"{tasks.__name__}:draw"
+_SHOWN = 5  # environments in one message
 _AHEAD = (4, 64)  # fewest and most draws on their way; else twice what is wanted
 
 
@@ -107,7 +108,7 @@ def draw(
     def of_env(own: Sequence[Cell]) -> list[dict[str, Any]]:
         found, seen = [], set[str]()
         for cell in own:
-            path = folder / f"{cell.env.replace(':', '.')}-{cell.difficulty:02d}.json"
+            path = _part(folder, cell.env, cell.difficulty)
             if not path.exists():
                 made = _drawn(cell, workers, limits, seed, table, seen)
                 write_json(path, made)
@@ -120,6 +121,39 @@ def draw(
     made = _together(of_env, list(by_env.values()), at_once, workers)
     by_cell = {(one["env"], one["difficulty"]): one for own in made for one in own}
     return [by_cell[cell.env, cell.difficulty] for cell in all_cells]
+
+
+def require_drawn(made: Sequence[Mapping[str, Any]], folder: Path) -> None:
+    """Every environment gave a problem, or at least none of its draws failed.
+
+    Otherwise its cells are taken away, so that they are drawn again once that is
+    mended.
+
+    Raises:
+        UserError: the environments that gave none, and why.
+    """
+    by_env: dict[str, list[Mapping[str, Any]]] = {}
+    for cell in made:
+        by_env.setdefault(cell["env"], []).append(cell)
+    lost = {}
+    for env, own in by_env.items():
+        whys = Counter(why for cell in own for _, why in cell["failed"])
+        if whys and not any(rows for cell in own for rows in cell["problems"].values()):
+            lost[env] = whys.most_common(1)[0][0]
+            for cell in own:
+                _part(folder, env, cell["difficulty"]).unlink()
+    if lost:
+        shown = [f"{env} ({why})" for env, why in [*lost.items()][:_SHOWN]]
+        more = f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else ""
+        raise UserError(
+            f"no problem could be drawn of {'; '.join(shown)}{more}. Mend that "
+            "and run the same command again, which keeps what else was drawn; or leave "
+            "them out of config.sets"
+        )
+
+
+def _part(folder: Path, env: str, difficulty: int) -> Path:
+    return folder / f"{env.replace(':', '.')}-{difficulty:02d}.json"
 
 
 def _together(
