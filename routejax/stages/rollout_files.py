@@ -71,6 +71,8 @@ def found(root: Path) -> dict[tuple[str, int], dict[int, Path]]:
     """Files of each arm and seed of a run, by step in order."""
     runs = {}
     for folder in sorted(root.glob(f"arms/*/seed_*/grpo/{FOLDER}")):
+        if not folder.is_dir():
+            continue
         seed = folder.parent.parent.name.removeprefix("seed_")
         names = ((file, _NAME.fullmatch(file.name)) for file in folder.iterdir())
         steps = {int(match[1]): file for file, match in names if match}
@@ -84,7 +86,7 @@ def read(file: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """The rows of a step's file, all columns or some.
 
     Raises:
-        UserError: it is damaged, or has other columns.
+        UserError: it is damaged, has other columns, or no rows.
     """
     wanted = SCHEMA.names if columns is None else [*columns]
     try:
@@ -99,9 +101,21 @@ def read(file: Path, columns: Sequence[str] | None = None) -> pa.Table:
         raise UserError(
             f"{file} is no file of rollouts: it has no column {', '.join(lacking)}"
         )
+    for name in wanted:
+        if rows.schema.field(name).type != SCHEMA.field(name).type:
+            raise UserError(
+                f"{file} is no file of rollouts: its column {name} holds "
+                f"{rows.schema.field(name).type}, not {SCHEMA.field(name).type}"
+            )
+    if not len(rows):
+        raise UserError(f"{file} has no rows; take it away to see the other steps")
     return rows
 
 
 def pieces_of(rows: pa.Table) -> Mapping[str, str]:
-    """Text of each id that was sampled, by the id in digits."""
-    return json.loads((rows.schema.metadata or {}).get(b"pieces", b"{}"))
+    """Text of each id that was sampled, by the id in digits; none where it is lost."""
+    try:
+        found = json.loads((rows.schema.metadata or {}).get(b"pieces", b"{}"))
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from played_rollouts import PROBLEMS, letters, played, source_of
@@ -162,6 +163,9 @@ def test_files_are_found_by_arm_seed_and_step_in_order(keep, tmp_path):
         (("b", 0), [10]),
     ]
     assert rollout_files.found(tmp_path / "arms") == {}
+    (tmp_path / "arms/c/seed_0/grpo").mkdir(parents=True)
+    (tmp_path / "arms/c/seed_0/grpo/rollouts").write_text("no folder")
+    assert rollout_files.found(tmp_path) == found
 
 
 @pytest.mark.parametrize("size", [0, 3, 500])
@@ -178,3 +182,21 @@ def test_a_file_of_something_else_is_named(keep):
     with pytest.raises(UserError, match=r"no file of rollouts: it has no column group"):
         rollout_files.read(path)
     assert rollout_files.read(path, ["step"]).num_columns == 1
+    rows = pq.read_table(keep(2))
+    at = rows.column_names.index("tokens")
+    texts = pa.array([str(n) for n in rows["tokens"].to_pylist()])
+    pq.write_table(rows.set_column(at, "tokens", texts), path)
+    with pytest.raises(UserError, match="its column tokens holds string, not int32"):
+        rollout_files.read(path)
+    pq.write_table(rows.slice(0, 0), path)
+    with pytest.raises(UserError, match=r"step_1.parquet has no rows; take it away"):
+        rollout_files.read(path)
+
+
+@pytest.mark.parametrize("text", ["[", "[1]", "[" * 10**5, "\0"])
+def test_pieces_that_are_lost_leave_the_samples(text, keep):
+    path = keep(1)
+    rows = pq.read_table(path)
+    assert rollout_files.pieces_of(rows)
+    pq.write_table(rows.replace_schema_metadata({"pieces": text}), path)
+    assert rollout_files.pieces_of(rollout_files.read(path)) == {}
