@@ -51,8 +51,10 @@ class Forked(NamedTuple):
 
 
 def start(root: Path, *flags: str, devices: int = 1) -> Forked:
-    """A process of the main job, `SMALL`, with so many CPU devices."""
-    argv = ["routejax.train", SMOKE, f"--workdir={root}", *SMALL, *flags]
+    """A process of the main job, `SMALL` but for `flags`, with so many CPU devices."""
+    given = {flag.partition("=")[0] for flag in flags}
+    small = (flag for flag in SMALL if flag.partition("=")[0] not in given)
+    argv = ["routejax.train", SMOKE, f"--workdir={root}", *small, *flags]
     return fork(_job, argv, devices=devices)
 
 

@@ -41,6 +41,10 @@ def command(train, monkeypatch, capsys, tmp_path):
         yield call
 
 
+class Reached(Exception):
+    """The stages began, as they should."""
+
+
 def unreachable(run):
     raise AssertionError(f"the stages began in {run.root}")
 
@@ -208,9 +212,9 @@ def test_what_is_right_reaches_the_stages_as_plain_values(command):
 
     def study(run):
         seen.update(run.config)
-        raise SystemExit
+        raise Reached
 
-    with pytest.raises(SystemExit):
+    with pytest.raises(Reached):
         command(
             *("--config.arms=random,diverse", "--config.seeds=3,4"),
             *("--config.envs.sft=sort,walk", "--config.difficulties.sft=2,3"),
@@ -233,11 +237,11 @@ def test_what_is_right_reaches_the_stages_as_plain_values(command):
 def one_stage(run):
     """As little as a run can do that takes the folder."""
     run.stage(run.root / "pool", {}, lambda folder: None)
-    raise SystemExit
+    raise Reached
 
 
 def test_a_folder_of_another_config_names_the_fields(command, tmp_path):
-    with pytest.raises(SystemExit):
+    with pytest.raises(Reached):
         command(study=one_stage)
     before = (tmp_path / "run/config.json").read_bytes()
     status, _, err = command("--config.grpo.beta=0.5", "--config.arms=random,diverse")
@@ -257,7 +261,7 @@ def test_a_folder_where_nothing_was_finished_is_free(command, tmp_path):
 
     with pytest.raises(ZeroDivisionError):
         command(study=fails)
-    with pytest.raises(SystemExit):
+    with pytest.raises(Reached):
         command("--config.grpo.beta=0.5", study=one_stage)
 
 
@@ -269,7 +273,7 @@ def test_a_folder_in_use_is_refused(command, tmp_path):
     assert status == 2
     assert "is in use by another routejax process" in err
     assert [p.name for p in (tmp_path / "run").iterdir()] == [".lock"]
-    with pytest.raises(SystemExit):  # free again
+    with pytest.raises(Reached):  # free again
         command(study=one_stage)
 
 
@@ -290,7 +294,7 @@ def test_a_folder_that_cannot_be_made(command):
 
 
 def test_a_damaged_claim_says_which_file(command, tmp_path):
-    with pytest.raises(SystemExit):
+    with pytest.raises(Reached):
         command(study=one_stage)
     (tmp_path / "run/config.json").write_text("{")
     status, _, err = command()

@@ -61,7 +61,7 @@ while frame:
     seen.append(str(frame.f_globals) + str(frame.f_locals))
     frame = frame.f_back
 assert not os.path.exists('/proc')
-for top in ('/tmp', '/work', '/root', '/home', '/dev/shm', '/run'):
+for top in ('/tmp', '/srv', '/root', '/home', '/dev/shm', '/run'):
     for folder, _, names in os.walk(top):
         if 'site-packages' in folder or 'lib/python' in folder:
             continue
@@ -193,6 +193,11 @@ def test_who_knows_the_secret_is_solved():
     for suite in SUITES.values():
         found = results(suite, text, allowed=ROOMY, bwrap=BWRAP)
         assert [r.outcome for r in found] == ["passed"]
+
+
+@BOXED
+def test_a_cheat_finds_a_secret_that_lies_about():
+    """So the cheats above do look for it."""
     near = dataclasses.replace(SUITES["calls"], before=f"x = 'secret={SECRET}'")
     found = results(near, CHEATS["looks around"], allowed=ROOMY, bwrap=BWRAP)
     assert [r.outcome for r in found] == ["passed"]
