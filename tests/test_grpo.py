@@ -42,6 +42,14 @@ def test_equal_rewards_have_no_advantage_at_all(reward, count, setting):
     assert grpo.mixed(rewards).tolist() == [False, True]
 
 
+def test_rewards_that_hardly_differ_are_not_taken_for_equal():
+    """A billionth apart, far below any eps: decided by comparison, not by the std."""
+    rewards = np.array([[0.5, 0.5 + 1e-9], [0.5, 0.5]])
+    found = grpo.advantages(rewards, ddof=1, eps=1e-30)
+    np.testing.assert_allclose(found[0], [-(0.5**0.5), 0.5**0.5], rtol=1e-6)
+    assert np.all(found[1] == 0)
+
+
 rewards_of_groups = st.integers(2, 9).flatmap(
     lambda g: st.lists(
         st.lists(st.sampled_from([0.0, 1.0, 0.3, -1.0]), min_size=g, max_size=g),
