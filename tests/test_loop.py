@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import pytest
 from rich.console import Console
 
-from routejax import checkpoints, interrupt, loop, progress, update
+from routejax import checkpoints, interrupt, loop, processes, progress, update
 from routejax.errors import UserError
 
 STEPS = 5
@@ -226,6 +226,32 @@ def test_a_metric_over_its_limit_stops_before_it_is_saved(train, tmp_path):
     with pytest.raises(UserError, match=r"gap is 5.\d+ at step 2, its limit is 5"):
         train(limits={"gap": 5.0})
     assert [p.name for p in (tmp_path / "c").iterdir()] == ["1"]
+
+
+def test_a_line_is_on_disk_before_its_checkpoint_is_saved(train, tmp_path, monkeypatch):
+    """A kill between the two would leave a checkpoint that its log does not reach."""
+    log, synced = tmp_path / "log.jsonl", []
+    fsync, save = os.fsync, checkpoints.Checkpoints.save
+
+    def sync(number):
+        if os.fstat(number).st_ino == log.stat().st_ino:
+            synced.append(len(log_of(tmp_path)))
+        fsync(number)
+
+    def saved(self, step, *rest):
+        assert synced[-1:] == [step]
+        save(self, step, *rest)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(checkpoints.Checkpoints, "save", saved)
+    train()
+    assert synced == [1, 2, 3, 4, 5]
+
+
+def test_the_first_process_alone_writes_the_log(train, whole, tmp_path, monkeypatch):
+    monkeypatch.setattr(processes, "first", lambda: False)
+    assert train()["w"].tolist() == whole[0]["w"].tolist()
+    assert not (tmp_path / "log.jsonl").exists()
 
 
 @pytest.mark.parametrize("stop", [1, 3, STEPS])

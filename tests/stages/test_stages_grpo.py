@@ -16,6 +16,7 @@ from routejax.errors import UserError
 from routejax.scoring import score
 from routejax.stages import evaluate, looks, sft
 from routejax.stages import grpo as stage
+from routejax.stages.run import Run
 from routejax.workdir import write_json
 
 PROBLEMS = envs.problem_set(["count"], [1, 2, 3], 3, split="rl", seed=0).problems
@@ -33,7 +34,7 @@ def begun(tmp_path, student, params, monkeypatch):
     Also the reference, and `asked`: what was asked of the sampler.
     """
     reference = jax.tree.map(lambda x: 1.1 * x, params)
-    given = SimpleNamespace(reference=reference, asked=[])
+    given = SimpleNamespace(reference=reference, asked=[], fits=0)
     rows = [dataclasses.asdict(problem) for problem in PROBLEMS]
     for split in ("rl", "evaluation"):
         write_json(tmp_path / "pool" / f"problems_{split}.json", rows)
@@ -48,7 +49,7 @@ def begun(tmp_path, student, params, monkeypatch):
 
     def fit(*args, **settings):
         bound = inspect.signature(sft.fit).bind(*args, **settings)
-        given.__dict__.update(bound.arguments)
+        given.__dict__.update(bound.arguments, fits=given.fits + 1)
         return given.state.params
 
     monkeypatch.setattr(stage, "rollout", roll)
@@ -57,11 +58,11 @@ def begun(tmp_path, student, params, monkeypatch):
     monkeypatch.setattr(checkpoints, "load_weights", load)
     monkeypatch.setattr(checkpoints, "save_weights", lambda *_: "trained")
 
-    def begun(seed=0, prompt_tokens=LONGEST + 9, **settings):
+    def begun(seed=0, prompt_tokens=LONGEST + 9, weights="w", **settings):
         decoding = {"prompt_tokens": prompt_tokens}
         run = run_in(tmp_path, grpo=SETTINGS | settings, decoding=decoding)
         run.__dict__.update(student=student, tokenizer=letters())
-        inputs = {"weights": "w", "tokenizer": "t", "problems": "p"}
+        inputs = {"weights": weights, "tokenizer": "t", "problems": "p"}
         assert stage.train(run, "diverse", seed, inputs) == "trained"
         return given
 
@@ -134,3 +135,31 @@ def test_prompts_that_are_too_long_are_not_asked_and_counted(begun, params):
 def test_a_sampler_that_draws_otherwise_than_the_policy_is_not_trained_on(begun):
     with pytest.raises(UserError, match="training needs top_k 0, top_p 1, min_p 0"):
         begun(temperature=0.0)
+
+
+def test_other_weights_or_settings_are_trained_anew(begun):
+    for fits, changes in enumerate(
+        ({}, {"weights": "others"}, {"prompt_tokens": LONGEST + 8}, {"beta": 0.5}), 1
+    ):
+        assert begun(**changes).fits == fits
+        assert begun(**changes).fits == fits
+
+
+def test_batches_are_divided_over_the_devices(begun, params, monkeypatch):
+    seen = []
+    monkeypatch.setattr(Run, "divided", lambda run, part: seen.append(part) or part)
+    (batch,), _ = begun().source.next(params, 0)
+    assert seen[-1] is batch
+    assert seen[0] == batch.rows  # as they are scored under the reference
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_the_first_process_alone_writes_samples(
+    first, begun, params, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(stage, "processes", SimpleNamespace(first=lambda: first))
+    given = begun(rollouts_every=2)
+    for step in range(4):
+        given.source.next(params, step)
+    found = sorted(path.name for path in tmp_path.rglob("step_*.parquet"))
+    assert found == (["step_2.parquet", "step_4.parquet"] if first else [])
