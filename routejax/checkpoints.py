@@ -105,7 +105,7 @@ class Checkpoints:
             if all(processes.exchanged(found is not None)):
                 self._drop(damaged, step)
                 return found
-            damaged.append((step, wrong))
+            damaged.append((step, wrong or "by another process"))
         if damaged:
             raise UserError(
                 f"no checkpoint in {self._folder} can be read (step {damaged[0][0]}: "

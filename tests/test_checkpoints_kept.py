@@ -119,6 +119,22 @@ def test_values_that_have_changed_are_seen(tmp_path):
         assert record == {"n": 1}
 
 
+def test_what_another_process_cannot_read_is_left_by_all(tmp_path, monkeypatch):
+    """Else each would go on from another step."""
+    save_all(tmp_path / "c", [None] * 3, keep=3)
+    others, said = iter([False, True]), []
+    with opened(tmp_path / "c", keep=3, say=said.append) as saved:
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                checkpoints.processes, "exchanged", lambda own: [own, next(others)]
+            )
+            _, record = saved.restore(state(0))
+        assert record == {"n": 2}
+        assert saved.latest() == 2
+    assert said[0].startswith("the checkpoint of step 3 in ")
+    assert "cannot be read (by another process); going on from" in said[0]
+
+
 def test_when_all_are_damaged_it_says_so_and_touches_nothing(tmp_path):
     save_all(tmp_path / "c", [None] * 2, keep=2)
     for step in ("1", "2"):

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from smoke_config import run_in
 
-from routejax import checkpoints, envs, tokenizer, workdir
+from routejax import checkpoints, envs, processes, tokenizer, workdir
 from routejax.packing import Example
 from routejax.rollout import Rollout
 from routejax.stages import evaluate, sft
@@ -124,16 +124,18 @@ def evaluation(tmp_path, monkeypatch):
     problems = envs.problem_set(["count"], [1, 2, 3], 5, split="evaluation", seed=0)
     rows = [dataclasses.asdict(problem) for problem in problems.problems]
     workdir.write_json(tmp_path / "pool" / "problems_evaluation.json", rows)
-    run = run_in(tmp_path, evaluation={"problems_per_part": 4, "samples": 4})
+    drawn = {"temperature": 0.6, "top_k": 5, "top_p": 0.9, "min_p": 0.1}
+    run = run_in(tmp_path, evaluation=drawn | {"problems_per_part": 4, "samples": 4})
     nobody = SimpleNamespace(init=lambda seed: {})
     run.__dict__["student"], run.__dict__["tokenizer"] = nobody, None
     monkeypatch.setattr(checkpoints, "load_weights", lambda *_: {})
-    calls = []
+    calls, asked = [], []
 
     def played(student, params, cut, problems, *, samples, seed, step, **how):
         if call.fails_at == len(calls):
             raise KeyboardInterrupt
         calls.append([problem.id for problem in problems])
+        asked.append(SimpleNamespace(params=params, seed=seed, step=step, **how))
         count = len(problems) * samples
         level = np.array([problem.difficulty for problem in problems])
         rewards = (np.arange(samples) < level[:, None]).astype(float)
@@ -151,12 +153,12 @@ def evaluation(tmp_path, monkeypatch):
 
     monkeypatch.setattr(evaluate, "rollout", played)
 
-    def call(fails_at=None, weights="w"):
+    def call(fails_at=None, weights="w", seed=0):
         call.fails_at = fails_at
         inputs = {"weights": weights, "problems": "p", "tokenizer": "t"}
-        return evaluate.evaluate(run, "diverse", 0, "sft", inputs)
+        return evaluate.evaluate(run, "diverse", seed, "sft", inputs)
 
-    call.calls, call.problems = calls, problems.problems
+    call.calls, call.asked, call.problems = calls, asked, problems.problems
     return call
 
 
@@ -184,6 +186,25 @@ def test_metrics_and_recipe_by_hand(evaluation):
     ids = [problem.id for problem in evaluation.problems]
     assert recipe["problems"] == workdir.content_hash(ids)
     assert recipe["settings"]["samples"] == 4
+
+
+def test_samples_are_of_the_seed_and_drawn_as_the_evaluation_says(evaluation):
+    """In every part alike, and in no step of training."""
+    evaluation(seed=3)
+    assert len(evaluation.asked) == 4
+    for one in evaluation.asked:
+        assert (one.seed, one.step) == (3, evaluate._STEP)
+        assert one.decoding.temperature == 0.6
+        assert one.decoding.truncation == (5, 0.9, 0.1)
+    assert evaluate._STEP >= 2**31
+
+
+def test_the_first_process_alone_writes_what_was_evaluated(evaluation, monkeypatch):
+    monkeypatch.setattr(processes, "first", lambda: False)
+    path = evaluation()
+    assert len(evaluation.calls) == 4
+    assert [*path.parent.rglob("*.parquet")] == []
+    assert not path.exists()
 
 
 def test_other_weights_are_evaluated_anew(evaluation):
