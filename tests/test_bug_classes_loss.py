@@ -189,15 +189,17 @@ def test_shaped_rewards_do_not_train_a_group_that_failed(student, params):
     assert facts["reward"] == pytest.approx(-0.035)
 
 
+@pytest.mark.parametrize("shaped", [False, True])
 @pytest.mark.parametrize("refill", [0, 1, 5])
 def test_a_step_whose_groups_are_all_constant_ends_and_is_counted(
-    refill, student, params
+    refill, shaped, student, params
 ):
+    """Constant by outcome, also where shaped rewards differ."""
     asked = []
 
     def roll(params, problems, step):
         asked.append(len(problems))
-        return failing(problems)
+        return failing(problems, shaped)
 
     many = envs.problem_set(["count"], [2, 3], 8, split="rl", seed=0).problems
     made = source_of(student, params, roll, many, refill=refill, prompts=1)

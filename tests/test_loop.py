@@ -176,6 +176,19 @@ def test_after_damage_bar_and_steps_go_on_from_the_checkpoint_before(
     assert begun == [3]
 
 
+def test_a_value_that_has_changed_on_disk_is_not_gone_on_from(train, whole, tmp_path):
+    """The newest can be read, but is not what its checksum says."""
+    with pytest.raises(ConnectionError):
+        train(Counting(lambda n: raise_at(n, 5)))
+    record = tmp_path / "c" / "4" / "record" / "metadata"
+    found = json.loads(record.read_text())
+    found["checksum"][0] ^= 1
+    record.write_text(json.dumps(found))
+    seen = []
+    assert_same(train(Counting(seen.append)), whole, tmp_path)
+    assert seen == [4, 5]
+
+
 def test_a_finished_training_does_no_step(train, whole, tmp_path):
     train()
 

@@ -58,10 +58,10 @@ def begun(tmp_path, student, params, monkeypatch):
     monkeypatch.setattr(checkpoints, "load_weights", load)
     monkeypatch.setattr(checkpoints, "save_weights", lambda *_: "trained")
 
-    def begun(seed=0, prompt_tokens=LONGEST + 9, weights="w", **settings):
+    def begun(seed=0, prompt_tokens=LONGEST + 9, weights="w", code="c", **settings):
         decoding = {"prompt_tokens": prompt_tokens}
         run = run_in(tmp_path, grpo=SETTINGS | settings, decoding=decoding)
-        run.__dict__.update(student=student, tokenizer=letters())
+        run.__dict__.update(student=student, tokenizer=letters(), code=code)
         inputs = {"weights": weights, "tokenizer": "t", "problems": "p"}
         assert stage.train(run, "diverse", seed, inputs) == "trained"
         return given
@@ -137,12 +137,19 @@ def test_a_sampler_that_draws_otherwise_than_the_policy_is_not_trained_on(begun)
         begun(temperature=0.0)
 
 
-def test_other_weights_or_settings_are_trained_anew(begun):
-    for fits, changes in enumerate(
-        ({}, {"weights": "others"}, {"prompt_tokens": LONGEST + 8}, {"beta": 0.5}), 1
-    ):
-        assert begun(**changes).fits == fits
-        assert begun(**changes).fits == fits
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"weights": "others"},
+        {"code": "others"},
+        {"prompt_tokens": LONGEST + 8},
+        {"beta": 0.5},
+    ],
+    ids=str,
+)
+def test_what_is_made_of_something_else_is_trained_anew(changes, begun):
+    assert [begun().fits, begun().fits] == [1, 1]
+    assert [begun(**changes).fits, begun(**changes).fits] == [2, 2]
 
 
 def test_batches_are_divided_over_the_devices(begun, params, monkeypatch):

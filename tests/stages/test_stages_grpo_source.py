@@ -215,6 +215,7 @@ def mixed_at(*calls):
         (3, 1, [1], 1, 2),  # enough at once
         (3, 1, [2], 2, 2),  # enough after one more
         (3, 2, [3, 4], 3, 2),
+        (3, 4, [1, 2], 2, 4),  # enough together
         (3, 3, [2, 4], 4, 4),  # two are not enough, nor is the bound passed
         (3, 1, [], 4, 0),  # the bound
         (2, 9, [1, 2, 3], 3, 6),
