@@ -156,8 +156,9 @@ def test_batches_are_divided_over_the_devices(begun, params, monkeypatch):
     seen = []
     monkeypatch.setattr(Run, "divided", lambda run, part: seen.append(part) or part)
     (batch,), _ = begun().source.next(params, 0)
-    assert seen[-1] is batch
+    assert [type(part).__name__ for part in seen] == ["Rows", "Batch"]
     assert seen[0] == batch.rows  # as they are scored under the reference
+    assert seen[1] is batch
 
 
 @pytest.mark.parametrize("first", [True, False])

@@ -1,5 +1,6 @@
 """What the stage of SFT hands to the training loop, which is played."""
 
+import inspect
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,7 @@ from routejax.stages import sft as stage
 from routejax.stages.run import Run
 
 ROWS = [Example([2, 4 + n], [5 + n, 3]) for n in range(10)]
+TRAIN = loop.train
 SETTINGS = {"epochs": 3, "batch_examples": 4, "row_tokens": 16, "row_multiple": 2}
 
 
@@ -21,13 +23,13 @@ def given(tmp_path, student, monkeypatch):
     """Arguments of the loop by name; a function of what `call` does with a run."""
 
     def given(call, **changes):
-        found = SimpleNamespace()
+        found, arguments = SimpleNamespace(), inspect.signature(TRAIN)
 
-        def train(state, source, loss, optimiser, **rest):
-            found.__dict__.update(
-                state=state, source=source, loss=loss, optimiser=optimiser, **rest
-            )
-            return state.params
+        def train(*args, **settings):
+            bound = arguments.bind(*args, **settings)
+            bound.apply_defaults()
+            found.__dict__.update(bound.arguments)
+            return found.state.params
 
         monkeypatch.setattr(loop, "train", train)
         logging = {"logging": {"tensorboard": False}}
@@ -80,7 +82,7 @@ def test_rows_of_a_device_make_the_passes(given, monkeypatch):
     assert found.pass_rows == 3
     (batch,), _ = found.source.next({}, 0)
     assert len(batch.rows.tokens) == 6
-    assert seen[-1] is batch
+    assert [part is batch for part in seen] == [True]
     assert given(tuned(0)).pass_rows is None
 
 
