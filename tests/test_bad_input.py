@@ -2,6 +2,7 @@
 
 import fcntl
 import importlib
+import importlib.util
 import re
 import sys
 from pathlib import Path
@@ -15,6 +16,10 @@ ROOT = Path(__file__).parent.parent
 SMOKE = "--config=configs/rlve.py:smoke"
 
 pytestmark = pytest.mark.filterwarnings(OLD_IMPORT)
+
+
+class Reached(BaseException):
+    """The stages were reached; not SystemExit, which the entry makes a status of."""
 
 
 @pytest.fixture
@@ -205,6 +210,20 @@ def test_a_mistake_is_one_clear_line(name, command, tmp_path):
     assert err.count("\n") == 1
     assert re.search(said, err), err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_verifier_that_is_not_installed_is_told_before_any_work(command, monkeypatch):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        "importlib.util.find_spec",
+        lambda name, *at: None if name == "reasoning_gym" else found(name, *at),
+    )
+    status, out, err = command("--config=configs/rlve.py:gym")
+    assert (status, out) == (2, "")
+    assert err == (
+        "routejax: environments gym:… need reasoning-gym, and reasoning_gym is "
+        "missing: pip install 'routejax[gym]'\n"
+    )
 
 
 def test_what_is_right_reaches_the_stages_as_plain_values(command):
