@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from absl import flags
 from rich.console import Console
 
+from routejax.envs import registry
 from routejax.envs.judging import Setting, Workers, sandbox
 from routejax.errors import UserError
 from routejax.program import run_program
@@ -70,7 +71,8 @@ def checked(config: Mapping[str, Any], path: Path) -> Any:
     """The part of a config that decides what is drawn, as JSON.
 
     Raises:
-        UserError: the recipe is of another kind, or a field cannot be.
+        UserError: the recipe is of another kind, a field cannot be, or a generator's
+            package is not installed.
     """
     if "sets" not in config:
         raise UserError(
@@ -89,13 +91,18 @@ def checked(config: Mapping[str, Any], path: Path) -> Any:
     for split in chosen:
         require_rules(values, {f"sets.{split}.{n}": r for n, r in SET_RULES.items()})
     sets.cells(chosen)
+    registry.require({env for own in chosen.values() for env in own["envs"]})
     return as_json({"sets": chosen, "seed": config["seed"], "limits": config["limits"]})
 
 
 def make(
     config: Mapping[str, Any], asked: Any, path: Path, console: Console
 ) -> dict[str, Any]:
-    """Draws what is missing and writes the file; its manifest."""
+    """Draws what is missing and writes the file; its manifest.
+
+    Raises:
+        UserError: not one problem could be drawn.
+    """
     parts = path.with_name(f"{path.name}.parts")
     known = parts / "config.json"
     if known.exists() and read_json(known) != asked:
@@ -114,9 +121,17 @@ def make(
                 done=progress.update,
             )
         sets.require_drawn(made, parts)
+        require_some(made, parts)
         found = files.write(path, made, asked)
     shutil.rmtree(parts)
     return found
+
+
+def require_some(made: Sequence[Mapping[str, Any]], parts: Path) -> None:
+    """Raises UserError if no cell has a problem; what it drew is then forgotten."""
+    if not any(own for cell in made for own in cell["problems"].values()):
+        shutil.rmtree(parts)
+        raise UserError(f"not one problem could be drawn: {files.said_draws(made)}")
 
 
 def workers(settings: Mapping[str, Any]) -> Workers:
@@ -138,12 +153,7 @@ def said(manifest: Mapping[str, Any]) -> list[str]:
         short = found["shortfalls"]
         missing = f", {sum(short.values()):,} missing in {len(short)} cells"
         lines.append(f"{split}: {found['rows']:,} problems{missing if short else ''}")
-    counts: dict[str, int] = {}
-    for cell in manifest["cells"]:
-        for name, number in cell["counts"].items():
-            counts[name] = counts.get(name, 0) + number
-    lines.append(", ".join(f"{name} {number:,}" for name, number in counts.items()))
-    return lines
+    return [*lines, files.said_draws(manifest["cells"])]
 
 
 if __name__ == "__main__":

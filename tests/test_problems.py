@@ -100,6 +100,18 @@ def test_mistakes_are_one_line(tmp_path, flags, told):
     assert not (tmp_path / "set.parquet").exists()
 
 
+def test_a_set_without_one_problem_is_no_set(tmp_path):
+    out = tmp_path / "set.parquet"
+    found = run(out, *SMALL, "--config.limits.longest_prompt=1")
+    assert found.returncode == 2
+    assert found.stderr == (
+        "routejax: not one problem could be drawn: 80 draws: 80 too long\n"
+    )
+    assert [*tmp_path.iterdir()] == []
+    again = run(out, *SMALL)  # what failed is not taken for finished
+    assert "rl: 12 problems\n" in again.stdout
+
+
 def test_an_unknown_variant_or_ending_is_told(tmp_path):
     found = run(tmp_path / "set.parquet", variant="chess")
     assert "no variant 'chess'; there are local, gym, rlve" in found.stderr

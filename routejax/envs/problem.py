@@ -57,6 +57,10 @@ class Verdict:
     status: str
 
 
+def _nothing() -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class Environment:
     """One family of problems.
@@ -77,6 +81,8 @@ class Environment:
         difficulties: those that it has.
         modules: what a worker loads before its first request, beyond the time limit of
             that: imported, and where ":name" follows, this function is called.
+        require: raises a UserError that names the extra where a package that its
+            verifier needs is not installed; imports none.
         quick: (config, response) to the verdict of an isolated environment where our
             own parsers suffice for it; None leaves it to the worker.
     """
@@ -93,6 +99,7 @@ class Environment:
     modules: tuple[str, ...] = ()
     quick: Callable[[dict, str], Verdict | None] | None = None
     difficulties: Sequence[int] = DIFFICULTIES
+    require: Callable[[], None] = _nothing
 
     def __post_init__(self) -> None:
         if self.programs and not self.isolated:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import random
 from collections import Counter
+from collections.abc import Iterable
 
 from routejax.envs import (
     adapters,
@@ -40,6 +41,22 @@ def environment(name: str) -> Environment:
     if name not in ENVS:
         raise UserError(f"env must be one of {listed()}; got {name!r}{near(name)}")
     return ENVS[name]
+
+
+def require(names: Iterable[str]) -> None:
+    """Refuses environments whose verifiers need what is not installed.
+
+    Raises:
+        UserError: what to install, for all of them; or there is no such environment.
+    """
+    missing = {}
+    for name in names:
+        try:
+            environment(name).require()
+        except UserError as error:
+            missing[str(error)] = True
+    if missing:
+        raise UserError("; ".join(missing))
 
 
 def listed() -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from routejax import models, scalars
-from routejax.envs import DIFFICULTIES, ENVS, strategies
+from routejax.envs import DIFFICULTIES, ENVS, registry, strategies
 from routejax.envs.judging import SANDBOXES
 from routejax.errors import UserError
 from routejax.fingerprints import FAMILIES
@@ -229,8 +229,9 @@ def require_valid(config: Mapping[str, Any]) -> None:
     """Refuses a config that cannot be run to its end, naming every field in question.
 
     Raises:
-        UserError: the recipe needs another machine, a field is out of its range, or the
-            checkpoint is not there or not the student of the recipe.
+        UserError: the recipe needs another machine, a field is out of its range, a
+            verifier needs a package that is not installed, or the checkpoint is not
+            there or not the student of the recipe.
     """
     if config["needs"]:
         raise UserError(
@@ -250,6 +251,7 @@ def require_valid(config: Mapping[str, Any]) -> None:
         )
     if wrong := list(misfits(values)):
         raise UserError("; ".join(wrong))
+    registry.require(values["envs.rl"] + values["envs.evaluation"])
     if not config["student"]["weights"]:
         models.create(vocabulary=values["tokenizer.size"], **config["student"])
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -34,6 +35,15 @@ SCHEMA = pa.schema(
         ("split", pa.string()),
     ]
 )
+_FATES = {  # what becomes of a draw, as manifests have it, in words
+    "kept": "kept",
+    "beyond": "more than wanted",
+    "of another split": "of a split that wants none",
+    "duplicate": "drawn before",
+    "too long": "too long",
+    "timeout": "late",
+    "error": "failed",
+}
 # Whose versions decide what is drawn.
 _PACKAGES = ("reasoning-gym", "rlve-gym", "networkx", "sympy", "numpy")
 
@@ -110,6 +120,19 @@ def versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
+
+
+def said_draws(cells: Sequence[Mapping[str, Any]]) -> str:
+    """What became of all draws, and why some failed."""
+    counts = sum((Counter(cell["counts"]) for cell in cells), Counter[str]())
+    parts = [
+        f"{counts[name]:,} {word}" for name, word in _FATES.items() if counts[name]
+    ]
+    line = f"{counts['draws']:,} draws: {', '.join(parts)}"
+    why = Counter(detail for cell in cells for _, detail in cell["failed"])
+    for detail, number in why.most_common(1):
+        line += f"; of those that failed {number:,} say: {' '.join(detail.split())}"
+    return line
 
 
 def finished(path: Path, config: Any) -> dict[str, Any] | None:

@@ -162,7 +162,7 @@ class Run:
     @functools.cached_property
     def judges(self) -> Judges:
         """Those of this process; `train` ends them."""
-        return Judges(**self.config["judging"])
+        return Judges(**self.config["judging"], tell=self.say)
 
     def decoding(self, temperature: float, **truncation: Any) -> Decoding:
         settings = {**self.config["decoding"], **truncation}

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import types
 
 import numpy as np
@@ -64,6 +65,48 @@ def test_tasks_whose_verifiers_are_wrong_are_refused_with_the_reason():
 def test_a_difficulty_that_a_task_does_not_have_is_refused():
     with pytest.raises(UserError, match=r"must be in \(1,\); got 2"):
         registry.drawn(envs.ENVS["gym:acre"], 2, 0)
+
+
+@pytest.fixture
+def nothing_installed(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.delenv("RLVE_PATH", raising=False)
+
+
+@pytest.mark.usefixtures("nothing_installed")
+@pytest.mark.parametrize(
+    ("env", "answer", "extra"),
+    [
+        ("gym:sudoku", "<answer>1</answer>", "gym"),
+        ("rlve:Sorting", "<answer>1</answer>", "rlve"),
+        ("instructions", "Words.", "instructions"),
+        ("math", "\\boxed{\\int f}", "math"),
+    ],
+)
+def test_a_verifier_that_is_not_installed_is_the_users_mistake(env, answer, extra):
+    """And no wrong answer of every response."""
+    hint = re.escape(f"pip install 'routejax[{extra}]'")
+    with pytest.raises(UserError, match=hint):
+        registry.require(["sort", env])
+    with Judges(workers=1) as pool, pytest.raises(UserError, match=hint):
+        pool.judge([Request(env, {"gold": "\\int g"}, answer)])
+
+
+@pytest.mark.usefixtures("nothing_installed")
+def test_what_is_missing_is_told_once_for_each_package():
+    with pytest.raises(UserError) as told:
+        registry.require(["gym:sudoku", "rlve:Sorting", "gym:gcd", "choice"])
+    assert str(told.value).count("pip install") == 2
+
+
+@pytest.mark.usefixtures("nothing_installed")
+def test_a_checkout_of_rlve_stands_for_its_package(monkeypatch, tmp_path):
+    monkeypatch.setenv("RLVE_PATH", str(tmp_path))
+    with pytest.raises(UserError, match=f"must be a checkout of RLVE, got {tmp_path}"):
+        registry.require(["rlve:Sorting"])
+    (tmp_path / "Gym").mkdir()
+    with pytest.raises(UserError, match="need networkx"):
+        registry.require(["rlve:Sorting"])
 
 
 def test_a_response_without_an_answer_needs_no_worker():

@@ -104,6 +104,18 @@ def test_whatever_a_verifier_does_there_is_one_verdict_in_its_place(way):
     assert stats["per_s"] > 0
 
 
+def test_the_first_failure_of_an_environment_is_told_at_once():
+    told = []
+    with Judges(workers=1, sandbox="none", **BAD, tell=told.append) as pool:
+        pool.judge(asked(["raises", "right"]))
+        assert len(told) == 1
+        pool.judge(asked(["raises", "here_raises", "raises"]))
+    assert [line.partition(": RuntimeError")[0] for line in told] == [
+        "Judging: the first error of raises",
+        "Judging: the first error of here_raises",
+    ]
+
+
 def test_a_worker_whose_pipe_somebody_writes_into_is_replaced():
     """What comes behind a reply is not the reply of the next call, like it or not."""
     with Judges(workers=1, timeout_s=10.0, sandbox="none", **BAD) as pool:

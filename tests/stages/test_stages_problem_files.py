@@ -264,3 +264,14 @@ def test_problems_come_from_a_file_where_one_is_named(tmp_path):
     problem_files.write(path, made, config)
     assert pool.pool(run) != first
     assert "was made with other problems than now" in said(run)
+
+
+def test_what_became_of_draws_is_told_in_words():
+    cells = [
+        {"counts": {"draws": 9, "kept": 4, "beyond": 3, "error": 2}, "failed": []},
+        {"counts": {"draws": 4, "kept": 2, "error": 2}, "failed": [[1, "no\nluck"]]},
+    ]
+    assert problem_files.said_draws(cells) == (
+        "13 draws: 6 kept, 3 more than wanted, 4 failed; of those that failed 1 say: "
+        "no luck"
+    )

@@ -38,6 +38,7 @@ def environment(family: str, module: ModuleType, task: tables.Task) -> Environme
         isolated=True,
         modules=(f"{module.__name__}:warm",),
         quick=_quick,
+        require=module.require,
         difficulties=task.difficulties,
     )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import json
 import numbers
 import random
@@ -107,11 +108,21 @@ def _dataset(task: str, settings: str) -> Any:
     return _package("").create_dataset(task, size=1, seed=0, **arguments)
 
 
+def require() -> None:
+    """A `UserError` that names the extra, where the package is not installed."""
+    if importlib.util.find_spec("reasoning_gym") is None:
+        raise _absent("reasoning_gym")
+
+
 def _package(module: str) -> Any:
     try:
         return importlib.import_module(f"reasoning_gym{module}")
     except ModuleNotFoundError as error:
-        raise UserError(
-            f"environments gym:… need reasoning-gym, and {error.name} is missing: "
-            "pip install 'routejax[gym]'"
-        ) from error
+        raise _absent(error.name) from error
+
+
+def _absent(name: str | None) -> UserError:
+    return UserError(
+        f"environments gym:… need reasoning-gym, and {name} is missing: "
+        "pip install 'routejax[gym]'"
+    )

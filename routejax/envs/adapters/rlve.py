@@ -15,6 +15,7 @@ import ast
 import contextlib
 import functools
 import importlib
+import importlib.util
 import os
 import random
 import sys
@@ -139,19 +140,29 @@ def _index(room: str) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _folder() -> Path:
-    """The folder `Gym` of the checkout or the installed package."""
+def require() -> None:
+    """A `UserError` that says what to install, where there is no package."""
     if checkout := os.environ.get("RLVE_PATH"):
         if not (Path(checkout) / "Gym").is_dir():
             raise UserError(f"RLVE_PATH must be a checkout of RLVE, got {checkout}")
-        sys.path.insert(0, checkout)
-    try:
-        return Path(importlib.import_module("Gym").__path__[0])
-    except ModuleNotFoundError as error:
+    elif importlib.util.find_spec("Gym") is None:
         raise UserError(
             "environments rlve:… need rlve-gym: pip install 'routejax[rlve]', or set "
             "RLVE_PATH to a checkout of RLVE"
-        ) from error
+        )
+    for name in ("networkx", "sympy"):
+        if importlib.util.find_spec(name) is None:
+            raise UserError(
+                f"environments rlve:… need {name}: pip install 'routejax[rlve]'"
+            )
+
+
+def _folder() -> Path:
+    """The folder `Gym` of the checkout or the installed package."""
+    require()
+    if checkout := os.environ.get("RLVE_PATH"):
+        sys.path.insert(0, checkout)
+    return Path(importlib.import_module("Gym").__path__[0])
 
 
 @contextlib.contextmanager

@@ -48,6 +48,7 @@ ENVIRONMENTS = (
         isolated=True,
         modules=(f"{symbolic.__name__}:warm",),
         quick=_quick,
+        require=symbolic.require,
     ),
     Environment(
         "choice", "multiple choice, from files", _no_problems, _choice, form=_BOX

@@ -81,5 +81,6 @@ ENVIRONMENTS = (
         form="{}",
         isolated=True,
         modules=(f"{library.__name__}:warm",),
+        require=library.require,
     ),
 )

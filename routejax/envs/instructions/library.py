@@ -29,6 +29,15 @@ PACKAGE = "if-verifiable"
 BENCHMARKS = ("ifeval", "ifbench")
 
 
+def require() -> None:
+    """A `UserError` that names the extra, where the package is not installed."""
+    if importlib.util.find_spec("if_verifiable") is None:
+        raise UserError(
+            "judging instructions needs if-verifiable: "
+            "pip install 'routejax[instructions]'"
+        )
+
+
 @cache
 def checkers(benchmark: str) -> Mapping[str, Any]:
     """Classes of checkers by instruction id.
@@ -39,11 +48,7 @@ def checkers(benchmark: str) -> Mapping[str, Any]:
         raise UserError(
             f"instructions are of {' or '.join(BENCHMARKS)}; got {benchmark!r}"
         )
-    if importlib.util.find_spec("if_verifiable") is None:
-        raise UserError(
-            "judging instructions needs if-verifiable: "
-            "pip install 'routejax[instructions]'"
-        )
+    require()
     _settle()
     with _without_datasets():
         module = f"if_verifiable.{benchmark}.instructions_registry"

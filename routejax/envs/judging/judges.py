@@ -116,6 +116,7 @@ class Judges:
         table: str = tasks.TABLE,
         readable: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
+        tell: Callable[[str], None] = lambda line: None,
     ):
         """Nothing is started before the first request that needs it.
 
@@ -131,6 +132,7 @@ class Judges:
             table: the environments, "module:name".
             readable: folders that verifiers see in their sandbox.
             environment: variables that verifiers see.
+            tell: gets a line when verifiers of an environment first fail, or are late.
         """
         if sandbox not in SANDBOXES:
             raise UserError(
@@ -140,6 +142,7 @@ class Judges:
         self._count, self._timeout_s, self._memory_mb = workers, timeout_s, memory_mb
         self._sandbox, self._unsafe, self._table = sandbox, unsafe_code, table
         self._readable, self._environment = tuple(readable), dict(environment or {})
+        self._tell = tell
         self._pools: dict[bool, Workers] = {}  # by whether they are for programs
         self._requests: collections.Counter[str] = collections.Counter()
         self._seconds = 0.0
@@ -164,20 +167,24 @@ class Judges:
         """The same, but only begun; requests that need no worker are judged now.
 
         Raises:
-            UserError: there is no such environment, or programs would be judged without
-                a sandbox.
+            UserError: there is no such environment, a package that its verifier needs
+                is not installed, or programs would be judged without a sandbox.
         """
         ways: dict[bool | None, list[int]] = {}
         outcomes: dict[int, Outcome] = {}
+        needs: set[Callable[[], None]] = set()
         names = {one.env for one in requests}
         envs = {name: tasks.environment(self._table, name) for name in names}
         for at, one in enumerate(requests):
             env = envs[one.env]
             if (outcome := _here(env, one)) is None:
+                needs.add(env.require)
                 ways.setdefault(env.programs, []).append(at)
             else:
                 outcomes[at] = outcome
                 ways.setdefault(None, []).append(at)
+        for require in needs:
+            require()
         parts = []
         for way, places in ways.items():
             own = [requests[at] for at in places]
@@ -261,6 +268,9 @@ class Judges:
             if verdict.status in self._failures:
                 by_env = self._failures[verdict.status]
                 detail = outcome.detail or verdict.answer or ""
+                if one.env not in by_env:
+                    said = f"the first {verdict.status} of {one.env}: {detail[:300]}"
+                    self._tell(f"Judging: {said}; it counts as not solved")
                 by_env.setdefault(one.env, Failures()).add(one.id, detail)
 
 
