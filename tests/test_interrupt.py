@@ -99,6 +99,27 @@ def test_an_entry_that_is_still_imported_ends_with_a_line(number):
     assert not any("Traceback" in line for line in said)
 
 
+def test_what_waits_for_a_step_is_told_at_once():
+    """Also where the main thread is in code that no handler interrupts."""
+    code = (
+        "import hashlib, os, signal, threading\n"
+        "from routejax import interrupt\n"
+        "interrupt.install()\n"
+        "interrupt.install()\n"
+        "kill = lambda: os.kill(os.getpid(), signal.SIGINT)\n"
+        "with interrupt.held():\n"
+        "    threading.Timer(0.2, kill).start()\n"
+        "    hashlib.pbkdf2_hmac('sha256', b'', b'', 5_000_000)\n"
+        "    os.write(2, b'finished\\n')\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, check=False
+    )
+    lines = ended.stderr.splitlines()
+    assert lines[:2] == [interrupt.waits("SIGINT"), "finished"]
+    assert lines[-1].endswith("Interrupted: SIGINT")
+
+
 def test_a_library_is_imported_without_handlers():
     code = "import signal; b = signal.getsignal(2); import routejax; "
     code += "assert signal.getsignal(2) is b"

@@ -24,6 +24,7 @@ from runs import (
     weights,
 )
 
+from routejax import interrupt
 from routejax.workdir import read_json
 
 pytestmark = pytest.mark.slow
@@ -190,6 +191,7 @@ def test_asked_to_stop_it_saves_its_step_and_says_so(number, stage):
     ended = end(process)
     assert ended.status == 75
     assert ended.err == (
+        f"{interrupt.waits(number.name)}\n"
         f"routejax: stopped by {number.name}; everything finished is saved, "
         "run the same command to go on\n"
     )
