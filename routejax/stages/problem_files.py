@@ -6,6 +6,7 @@ never made again: some generators of other packages give other problems another 
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from collections import Counter
@@ -120,6 +121,33 @@ def versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
+
+
+def save(path: str | Path, **problems: Iterable[Problem]) -> None:
+    """Writes problems of one's own by their split: `save("mine.parquet", rl=…)`.
+
+    Each gets the id that its question gives it, so that no question can be in two.
+
+    Raises:
+        UserError: there is no such split, or a question stands twice.
+    """
+    rows: list[dict[str, Any]] = []
+    seen: dict[str, str] = {}
+    for split, own in problems.items():
+        if split not in SPLITS:
+            raise UserError(f"split must be one of {', '.join(SPLITS)}; got {split!r}")
+        for problem in own:
+            identity = registry.problem_id(problem.env, problem.prompt)
+            if identity in seen:
+                raise UserError(
+                    f"the question {problem.prompt[:60]!r} of {split} stands in "
+                    f"{seen[identity]} already; leave it out of one"
+                )
+            seen[identity] = split
+            config = json.dumps(problem.config, sort_keys=True)
+            row = dataclasses.replace(problem, id=identity)
+            rows.append({**vars(row), "config": config, "split": split})
+    write_parquet(Path(path), pa.Table.from_pylist(rows, SCHEMA))
 
 
 def said_draws(cells: Sequence[Mapping[str, Any]]) -> str:

@@ -275,3 +275,28 @@ def test_what_became_of_draws_is_told_in_words():
         "13 draws: 6 kept, 3 more than wanted, 4 failed; of those that failed 1 say: "
         "no luck"
     )
+
+
+def test_problems_of_ones_own_are_saved_by_split_and_read_back(tmp_path):
+    own = [dataclasses.replace(one, id=f"mine-{n}") for n, one in enumerate(SORTS)]
+    path = tmp_path / "mine.parquet"
+    problem_files.save(path, rl=iter(own[:3]), evaluation=[WALK])
+    assert problem_files.read(path) == {
+        "sft": [],
+        "rl": SORTS[:3],
+        "evaluation": [WALK],
+    }
+
+
+@pytest.mark.parametrize(
+    ("problems", "told"),
+    [
+        ({"train": SORTS}, "split must be one of sft, rl, evaluation; got 'train'"),
+        ({"rl": SORTS, "evaluation": SORTS[1:2]}, "of evaluation stands in rl already"),
+        ({"rl": [WALK, WALK]}, "of rl stands in rl already"),
+    ],
+)
+def test_what_cannot_be_a_file_of_problems_is_not_written(tmp_path, problems, told):
+    with pytest.raises(UserError, match=told):
+        problem_files.save(tmp_path / "mine.parquet", **problems)
+    assert [*tmp_path.iterdir()] == []
