@@ -26,6 +26,10 @@ WORKDIR = flags.DEFINE_string(
     "workdir", None, "Folder of the run; runs/<config name> if not given."
 )
 
+_WANTED = {  # what Python says of a value that is of another type, and what to give
+    "invalid literal for int": "a whole number is wanted, such as 1000",
+    "could not convert string to float": "a number is wanted, such as 0.001",
+}
 Work = Callable[[dict[str, Any], Path], None]
 
 
@@ -103,13 +107,24 @@ def _mistake(argv: list[str], error: BaseException) -> str:
     for name in overrides:
         if name.startswith("config.") and (unknown := _unknown(config, name)):
             return unknown
-    return _in_words(error)
+    return _in_words(error) + _without_config(argv)
 
 
 def _in_words(error: BaseException) -> str:
     said = str(error).splitlines()[0]
-    whole = "invalid literal for int" in said
-    return f"{said}; a whole number is wanted, such as 1000" if whole else said
+    for python, wanted in _WANTED.items():
+        if python in said:
+            return f"{said}; {wanted}"
+    return said
+
+
+def _without_config(argv: list[str]) -> str:
+    """Of settings that are named without `config.`: how they are named."""
+    for arg in argv[1:]:
+        name = arg.lstrip("-").partition("=")[0]
+        if arg.startswith("-") and "." in name and not name.startswith("config."):
+            return f"; settings of the recipe begin with config: --config.{name}"
+    return ""
 
 
 def _bad_recipe(path: str, error: Exception) -> str:

@@ -82,6 +82,14 @@ MISTAKES = {
     "a folder": (["--config=configs"], "no config file 'configs'"),
     "empty config": (["--config="], "no config file ''"),
     "text for a number": (["--config.grpo.steps=many"], "grpo.steps=many: invalid"),
+    "text for a rate": (
+        ["--config.grpo.beta=small"],
+        "grpo.beta=small: .*; a number is wanted, such as 0.001",
+    ),
+    "a setting without config": (
+        ["--grpo.steps=2"],
+        "'grpo.steps'; settings of the recipe begin with config: --config.grpo.steps$",
+    ),
     "a fraction": (["--config.grpo.steps=1.5"], "grpo.steps=1.5: invalid literal"),
     "text for a boolean": (["--config.student.tied=maybe"], "student.tied=maybe.*boo"),
     "a value for a block": (["--config.sft=1"], "--config.sft=1: .*not a dict"),

@@ -310,7 +310,8 @@ def misfits(values: Mapping[str, Any]) -> Iterator[str]:
         if others and not values["problems.path"]:
             yield (
                 f"config.envs.{split} has {', '.join(others)}, whose problems must be "
-                "made before: python -m routejax.problems, then "
+                "made before, by python -m routejax.problems or, of your own questions "
+                "and benchmarks, routejax.stages.problem_files.save; then "
                 "--config.problems.path=FILE.parquet"
             )
     longest = values["decoding.prompt_tokens"] + values["decoding.max_new_tokens"]
@@ -337,4 +338,8 @@ def _limits(values: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
     )
     cells = len(values["envs.rl"]) * len(difficulties(values["difficulties.rl"]))
     problems = cells * values["problems.rl_per_cell"]
-    yield "grpo.prompts", problems, "problems for RL that there can be at most"
+    yield (
+        "grpo.prompts",
+        problems,
+        "problems for RL that there can be; raise problems.rl_per_cell",
+    )

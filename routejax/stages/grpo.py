@@ -76,7 +76,10 @@ def _train(run: Run, arm: str, seed: int, weights: str, folder: Path) -> None:
     )
     unmixed = source.state()["unmixed_steps"]  # with a last look at the reference
     if unmixed:
-        run.say(f"{name}: {unmixed} of {steps} steps had no mixed group")
+        run.say(
+            f"{name}: {unmixed} of {steps} steps had no mixed group, so no reward "
+            "moved the weights there"
+        )
     recipe = {
         "seed": seed,
         "steps": steps,

@@ -256,3 +256,9 @@ def test_recorded_case(case):
     assert not isinstance(verdict, Open)
     assert case["policy_choice"] or case["id"] not in OURS
     assert verdict.solved is OURS.get(case["id"], case["verdict"])
+
+
+@pytest.mark.parametrize("tolerance", ["abc", "", "-1", "1/0"])
+def test_a_tolerance_that_is_no_number_is_told(tolerance):
+    with pytest.raises(UserError, match=r"must be a decimal such as 0\.01"):
+        judge("3.14", "\\boxed{3.1415}", kind="math", tolerance=tolerance)

@@ -62,7 +62,8 @@ def judge(
     Status is "no_answer" without a box or letter, "unparsed" for an answer that is too
     long, too deep or not readable (and then wrong), "timeout" and "error" where
     math-verify did not end or failed; else "answered". A `UserError` for a gold that is
-    blank or no letter, for another kind, and where math-verify is needed and missing.
+    blank or no letter, for another kind, for a tolerance that is no number, and where
+    math-verify is needed and missing.
     """
     found = decide(gold, response, kind=kind, tolerance=tolerance)
     return found if isinstance(found, Verdict) else _asked(found)
@@ -76,7 +77,17 @@ def decide(
         raise UserError(f"kind must be one of {', '.join(_KINDS)}; got {kind!r}")
     if not isinstance(gold, str) or not _clean(gold):
         raise UserError(f"the gold answer must be a text that is not blank: {gold!r}")
+    if tolerance is not None and not _is_number(tolerance):
+        raise UserError(f"the tolerance must be a decimal such as 0.01: {tolerance!r}")
     return _KINDS[kind](gold, response, tolerance)
+
+
+@lru_cache(maxsize=64)
+def _is_number(tolerance: str) -> bool:
+    try:
+        return Fraction(tolerance) >= 0
+    except (TypeError, ValueError, ArithmeticError):
+        return False
 
 
 def _math(gold: str, response: str, tolerance: str | None) -> Verdict | Open:
