@@ -46,10 +46,6 @@ def command(train, monkeypatch, capsys, tmp_path):
         yield call
 
 
-class Reached(Exception):
-    """The stages began, as they should."""
-
-
 def unreachable(run):
     raise AssertionError(f"the stages began in {run.root}")
 
