@@ -15,7 +15,7 @@ from routejax.metrics.intervals import (
 )
 from routejax.metrics.passk import acc_at_1, pass_at_k, pass_curve, pass_values
 from routejax.metrics.relative import relative_gain, relative_gain_of_means
-from routejax.metrics.solved import Overlap, solved_overlap
+from routejax.metrics.solved import Overlap, mcnemar_p, solved_overlap
 from routejax.metrics.study import summarise_study
 from routejax.metrics.verdict import CELL_NAMES
 
@@ -29,6 +29,7 @@ __all__ = [
     "bootstrap_mean",
     "cell_mask",
     "checkpoint_metrics",
+    "mcnemar_p",
     "paired_bootstrap",
     "pass_at_k",
     "pass_curve",

@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,7 +7,6 @@ from routejax.metrics import (
     relative_gain,
     relative_gain_of_means,
     reward_groups,
-    solved_overlap,
 )
 
 
@@ -31,35 +29,6 @@ def test_groups_agree_with_the_rewards_themselves(counts):
     groups = reward_groups(counts, 5)
     assert groups.mixed == mixed / len(counts)
     assert sum(groups) == pytest.approx(1)
-
-
-def test_overlap_by_hand():
-    overlap = solved_overlap([1, 2, 0, 0, 3, 1], [1, 0, 4, 0, 1, 0])
-    assert overlap == (2, 2, 1, 1)
-    assert overlap.retention == 2 / 3
-    assert solved_overlap([1, 0], [0, 0]).retention is None
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=30)
-)
-@settings(deadline=None, max_examples=60)
-def test_overlap_agrees_with_sets(pairs):
-    a, b = (np.array(side) for side in zip(*pairs, strict=True))
-    in_a = {i for i, c in enumerate(a) if c}
-    in_b = {i for i, c in enumerate(b) if c}
-    overlap = solved_overlap(a, b)
-    assert overlap.both == len(in_a & in_b)
-    assert overlap.only_a == len(in_a - in_b)
-    assert overlap.only_b == len(in_b - in_a)
-    assert sum(overlap) == len(pairs)
-
-
-def test_overlap_refuses_other_questions():
-    with pytest.raises(UserError, match="the same questions, got 3 and 2"):
-        solved_overlap([1, 0, 1], [1, 0])
-    with pytest.raises(UserError, match="one count per question"):
-        solved_overlap([[1]], [[1]])
 
 
 def test_relative_gains_by_hand():
