@@ -4,6 +4,7 @@ Everything here is a pure function of counts of correct answers; nothing reads f
 """
 
 from routejax.metrics.checkpoint import CELLS, cell_mask, checkpoint_metrics
+from routejax.metrics.clusters import cluster_bootstrap
 from routejax.metrics.groups import Groups, reward_groups
 from routejax.metrics.intervals import (
     Interval,
@@ -29,6 +30,7 @@ __all__ = [
     "bootstrap_mean",
     "cell_mask",
     "checkpoint_metrics",
+    "cluster_bootstrap",
     "mcnemar_p",
     "paired_bootstrap",
     "pass_at_k",
