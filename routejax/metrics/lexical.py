@@ -88,7 +88,7 @@ def mean_distance(texts: Sequence[str], prefix: int) -> float | None:
     if len(found) < 2:
         return None
     held = _incidence(found)
-    common = held @ held.T
+    common = (held @ held.T).astype(np.float64)
     sizes = common.diagonal()
     left, right = np.triu_indices(len(found), k=1)
     shared = common[left, right]

@@ -67,7 +67,7 @@ def test_mean_equals_all_pairs_of_sets(texts, prefix):
         assert found is None
         return
     slow = [jaccard_distance(x, y) for x, y in pairs]
-    assert found == pytest.approx(np.mean(slow), abs=1e-6)
+    assert found == pytest.approx(np.mean(slow), abs=1e-12)
 
 
 def toy(seed, share):
@@ -102,10 +102,10 @@ def test_gain_equals_a_slow_loop():
         drawn = [row for i in draw.integers(3, size=3) for row in rows[names[i]]]
         left, right = np.mean(drawn, axis=0)
         gains.append(100 * (left - right) / right)
-    assert (found.a, found.b) == pytest.approx((mean_a, mean_b), abs=1e-6)
-    assert found.gain == pytest.approx(100 * (mean_a / mean_b - 1), abs=1e-4)
+    assert (found.a, found.b) == pytest.approx((mean_a, mean_b), abs=1e-12)
+    assert found.gain == pytest.approx(100 * (mean_a / mean_b - 1), abs=1e-9)
     bounds = np.quantile(gains, [0.025, 0.975])
-    assert (found.lower, found.upper) == pytest.approx(bounds, abs=1e-3)
+    assert (found.lower, found.upper) == pytest.approx(bounds, abs=1e-9)
     assert (found.questions, found.envs, found.unmeasured) == (7, 3, 3)
     assert found.method == "paired bootstrap over environments"
     json.dumps(found.as_dict(), allow_nan=False)
