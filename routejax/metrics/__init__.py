@@ -1,10 +1,17 @@
-"""Numbers about results: coverage, intervals, reward groups, solved sets, studies.
+"""Numbers about results: coverage, intervals, reward groups, routes, wording, studies.
 
-Everything here is a pure function of counts of correct answers; nothing reads files.
+Everything here is a pure function of verdicts, counts of correct answers, texts or
+route keys; nothing reads files.
 """
 
 from routejax.metrics.checkpoint import CELLS, cell_mask, checkpoint_metrics
 from routejax.metrics.clusters import cluster_bootstrap
+from routejax.metrics.coverage import (
+    expected_coverage,
+    fit_coverage,
+    mixed_probability,
+    widest_gap,
+)
 from routejax.metrics.groups import Groups, reward_groups
 from routejax.metrics.intervals import (
     Interval,
@@ -14,8 +21,10 @@ from routejax.metrics.intervals import (
     t_interval,
     two_level_interval,
 )
+from routejax.metrics.lexical import lexical_gain
 from routejax.metrics.passk import acc_at_1, pass_at_k, pass_curve, pass_values
 from routejax.metrics.relative import relative_gain, relative_gain_of_means
+from routejax.metrics.routes import expected_routes, route_curves
 from routejax.metrics.solved import Overlap, mcnemar_p, solved_overlap
 from routejax.metrics.study import summarise_study
 from routejax.metrics.verdict import CELL_NAMES
@@ -31,7 +40,12 @@ __all__ = [
     "cell_mask",
     "checkpoint_metrics",
     "cluster_bootstrap",
+    "expected_coverage",
+    "expected_routes",
+    "fit_coverage",
+    "lexical_gain",
     "mcnemar_p",
+    "mixed_probability",
     "paired_bootstrap",
     "pass_at_k",
     "pass_curve",
@@ -40,8 +54,10 @@ __all__ = [
     "relative_gain_of_means",
     "resampled_means",
     "reward_groups",
+    "route_curves",
     "solved_overlap",
     "summarise_study",
     "t_interval",
     "two_level_interval",
+    "widest_gap",
 ]
