@@ -79,6 +79,9 @@ def test_walks_by_hand():
     )
     assert walk_key(walk, "outline") == ((0, 0), (0, 1), (0, 2), (1, 2), (2, 2))
     assert walk_key(walk, "turns") == ((0, 0), (0, 2), (2, 2))
+    # once around a block and then up: the block is cut out
+    around = [(0, 0), (0, 1), (1, 1), (1, 0), (0, 0), (-1, 0)]
+    assert walk_key(around, "outline") == ((0, 0), (-1, 0))
     assert walk_key([(5, 5)], "turns") == ((0, 0),)
     assert walk_key([], "steps") == ()
 
