@@ -147,7 +147,12 @@ def matched(a: Scored, b: Scored) -> Scored:
         UserError: if benchmark, questions, samples, decoding, environments or cuts
             differ, naming what does.
     """
-    pair = f"arms {a.arm} and {b.arm} cannot be compared on {a.benchmark}"
+    names = (
+        f"arms {a.arm} and {b.arm}"
+        if a.arm != b.arm
+        else f"seeds {a.seed} and {b.seed} of arm {a.arm}"
+    )
+    pair = f"{names} cannot be compared on {a.benchmark}"
     if a.benchmark != b.benchmark:
         raise UserError(f"{pair}: the other is {b.benchmark}")
     if a.samples != b.samples:
@@ -157,14 +162,14 @@ def matched(a: Scored, b: Scored) -> Scored:
         )
     _same_decoding(a, b, pair)
     places = {name: i for i, name in enumerate(b.ids)}
-    for one, other in ((a, b), (b, a)):
+    for name, one, other in (("first", a, b), ("second", b, a)):
         known = set(other.ids)
-        alone = [name for name in one.ids if name not in known]
+        alone = [i for i in one.ids if i not in known]
         if alone:
             shown = ", ".join(alone[:_SHOWN]) + (", …" if len(alone) > _SHOWN else "")
             raise UserError(
-                f"{pair}: {len(alone)} question(s) of {one.arm} are not among those of "
-                f"{other.arm}: {shown}; evaluate both on one set"
+                f"{pair}: {len(alone)} question(s) of the {name} are "
+                f"not among those of the other: {shown}; evaluate both on one set"
             )
     found = b.keep(np.array([places[name] for name in a.ids]))
     if a.envs != found.envs:

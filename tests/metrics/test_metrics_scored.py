@@ -92,7 +92,8 @@ HERE = "arms diverse and similar cannot be compared on aime: "
         ),
         (
             {"ids": ("q1", "q2", "q4")},
-            HERE + r"1 question\(s\) of diverse are not among those of similar: q3;",
+            HERE
+            + r"1 question\(s\) of the first are not among those of the other: q3;",
         ),
         ({"envs": ("x", "y", "y")}, HERE + "their questions have different env"),
         ({"strata": {}}, HERE + "they cut their questions by difficulty differently"),
@@ -104,14 +105,21 @@ def test_what_differs_is_named(change, message):
         matched(part(), part("similar", **change))
 
 
+def test_seeds_of_one_arm_are_named_as_such():
+    with pytest.raises(UserError, match="seeds 0 and 4 of arm diverse cannot be"):
+        matched(part(), part(seed=4, samples=8))
+
+
 def test_more_questions_of_the_second_arm_are_named():
     first = part().keep(np.array([0, 1]))
-    with pytest.raises(UserError, match=r"1 question\(s\) of similar .* diverse: q3"):
+    with pytest.raises(UserError, match=r"1 question\(s\) of the second .* other: q3"):
         matched(first, part("similar"))
     many = {"envs": None, "strata": {}, "counts": np.zeros(9, int)}
     long = part("similar", ids=tuple(f"q{i}" for i in range(9)), **many)
     short = part(envs=None, strata={})
-    with pytest.raises(UserError, match=r"6 question.* of diverse: q0, q4, q5, …;"):
+    with pytest.raises(
+        UserError, match=r"6 question.* of the second .*: q0, q4, q5, …;"
+    ):
         matched(short, long)
 
 
