@@ -14,7 +14,7 @@ from routejax.metrics.coverage import (
     mixed_probability,
     widest_gap,
 )
-from routejax.metrics.groups import Groups, reward_groups
+from routejax.metrics.groups import Groups, expected_mixed, reward_groups
 from routejax.metrics.intervals import (
     Interval,
     bootstrap_mean,
@@ -49,6 +49,7 @@ __all__ = [
     "cluster_bootstrap",
     "compare_arms",
     "expected_coverage",
+    "expected_mixed",
     "expected_routes",
     "fit_coverage",
     "lexical_gain",

@@ -149,6 +149,24 @@ def test_pairing_and_order():
     assert gap["mean"] == gap["lower"] == gap["upper"] == 0.0
 
 
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_bounds_of_a_relative_gain(seeds):
+    # where b scores 1/2 on every question, a / b - 1 is twice the gap
+    parts = {"ours": [], "base": []}
+    for seed in range(seeds):
+        counts = rng(seed).integers(0, 5, 40)
+        parts["ours"].append(scored("ours", "x", counts, 4, seed))
+        parts["base"].append(scored("base", "x", [2] * 40, 4, seed))
+    found = compare_arms(parts["ours"], parts["base"], [1], boot=FAST)
+    for cell in (found["benchmarks"]["x"], found["mean"]):
+        gap, relative = cell["gap"]["1"], cell["relative"]["1"]
+        bounds = gap if seeds == 1 else gap["two_level"]
+        assert relative["percent"] == pytest.approx(200 * gap["mean"], abs=1e-3)
+        for end in ("lower", "upper"):
+            assert relative[end] == pytest.approx(200 * bounds[end], abs=1e-3)
+        assert relative["lower"] < relative["percent"] < relative["upper"]
+
+
 def test_an_arm_that_solves_nothing_has_no_relative_gain():
     none = [scored("base", "x", [0, 0], 4)]
     some = [scored("ours", "x", [1, 2], 4)]

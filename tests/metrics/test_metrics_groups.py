@@ -1,9 +1,14 @@
+from itertools import combinations
+from math import comb
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from routejax.errors import UserError
 from routejax.metrics import (
+    expected_mixed,
+    mixed_probability,
     relative_gain,
     relative_gain_of_means,
     reward_groups,
@@ -29,6 +34,30 @@ def test_groups_agree_with_the_rewards_themselves(counts):
     groups = reward_groups(counts, 5)
     assert groups.mixed == mixed / len(counts)
     assert sum(groups) == pytest.approx(1)
+
+
+def test_expected_mixed_equals_all_subsets():
+    for n in range(2, 8):
+        for group in range(2, n + 1):
+            found = expected_mixed(range(n + 1), n, group)
+            for c in range(n + 1):
+                subsets = list(combinations([1] * c + [0] * (n - c), group))
+                mixed = sum(min(s) != max(s) for s in subsets) / len(subsets)
+                assert found[c] == pytest.approx(mixed, abs=1e-14)
+
+
+def test_expected_mixed_is_unbiased_for_the_mixed_probability():
+    n, p = 9, 0.3
+    weights = [comb(n, c) * p**c * (1 - p) ** (n - c) for c in range(n + 1)]
+    for group in (2, 5, 8):
+        found = expected_mixed(range(n + 1), n, group) @ weights
+        assert found == pytest.approx(float(mixed_probability(p, group)), abs=1e-14)
+
+
+@pytest.mark.parametrize("group", [1, 9])
+def test_expected_mixed_refuses(group):
+    with pytest.raises(UserError, match=rf"group must lie in 2..8 .*, got {group}"):
+        expected_mixed([1, 2], 8, group)
 
 
 def test_relative_gains_by_hand():
