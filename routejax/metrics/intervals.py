@@ -6,7 +6,7 @@ Every interval is two-sided. Left out: BCa and studentised bootstraps.
 """
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -52,7 +52,7 @@ class Interval(NamedTuple):
 
 
 def resampled_means(
-    values: Float[np.ndarray, "Q X"], *, seed: int, resamples: int
+    values: Float[np.ndarray, "Q X"], *, seed: int | Sequence[int], resamples: int
 ) -> Float[np.ndarray, "resamples X"]:
     """Means of each column over `resamples` draws of Q rows with replacement.
 

@@ -9,25 +9,31 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
-from routejax.metrics.intervals import BLOCK, draws
+from routejax.metrics.intervals import BLOCK, draws, resampled_means
+
+# What drawing how many there are of a kind costs, in draws of single questions.
+_KIND_COST = 8
 
 
-def multiset_means(
+def question_means(
     rows: Float[np.ndarray, "U X"],
-    times: Int[np.ndarray, "U"],
+    kinds: Int[np.ndarray, "Q"],
     *,
     seed: int | Sequence[int],
     resamples: int,
 ) -> Float[np.ndarray, "resamples X"]:
-    """Bootstrap means of questions that have only U different values.
+    """Bootstrap means over questions of which many have equal values.
 
-    Row u stands for `times[u]` questions with these values. Instead of Q questions
-    with replacement, the numbers of each kind are drawn, multinomially: the same
-    distribution for U draws instead of Q, which a million questions need.
+    Question q has the values `rows[kinds[q]]`; every row is of some question. With few
+    rows to many questions not questions are drawn with replacement but, multinomially,
+    how many there are of each kind: the same distribution at the price of U draws
+    instead of Q, which a million questions need.
     """
+    if len(rows) * _KIND_COST > len(kinds):
+        return resampled_means(rows[kinds], seed=seed, resamples=resamples)
     rng = np.random.Generator(np.random.PCG64(seed))
-    total = int(times.sum())
-    shares = times / total
+    total = len(kinds)
+    shares = np.bincount(kinds, minlength=len(rows)) / total
     size = max(1, BLOCK // len(rows))
     found = [
         rng.multinomial(total, shares, size=min(size, resamples - start)) @ rows

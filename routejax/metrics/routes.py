@@ -37,6 +37,7 @@ from routejax.metrics.intervals import (
     percentile_bounds,
 )
 from routejax.metrics.passk import pass_at_k
+from routejax.metrics.resampling import question_means
 
 WAYS = ("attempts", "found")
 
@@ -113,11 +114,16 @@ def route_curves(
     columns = tables | {
         f"{a}|{b}": tables[a] - tables[b] for a, b in combinations(tables, 2)
     }
-    units = kept if envs is None else [envs[row] for row in kept]
-    boot = {"seed": seed, "resamples": resamples}
+    stacked = np.concatenate(list(columns.values()), axis=1)
+    if envs is None:
+        rows, kinds = np.unique(stacked, axis=0, return_inverse=True)
+        means = question_means(rows, kinds.ravel(), seed=seed, resamples=resamples)
+    else:
+        units = [envs[row] for row in kept]
+        means = resampled_cluster_means(stacked, units, seed=seed, resamples=resamples)
     curves = {
-        name: _curve(table, resampled_cluster_means(table, units, **boot))
-        for name, table in columns.items()
+        name: _curve(table, means[:, i * len(ks) : (i + 1) * len(ks)])
+        for i, (name, table) in enumerate(columns.items())
     }
     return rounded(
         {

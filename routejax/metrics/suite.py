@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 
 from routejax.errors import UserError
 from routejax.metrics.passk import pass_at_k
-from routejax.metrics.resampling import crossed_means, multiset_means
+from routejax.metrics.resampling import crossed_means, question_means
 from routejax.metrics.scored import Scored, matched
 
 OVER = ("questions", "environments")
@@ -143,9 +143,8 @@ def resampled(
     unit_seed = [boot.seed, 1, _number(first.benchmark)]
     stacked = np.stack([table.counts for table in tables])
     if stacked.shape[1] == 1 and boot.over == "questions":
-        rows, times = np.unique(stacked[:, 0], axis=1, return_counts=True)
-        values = np.concatenate([lookup_pass(first, ks)[row] for row in rows], axis=1)
-        return multiset_means(values, times, seed=unit_seed, resamples=boot.resamples)
+        rows, kinds = _kinds([lookup_pass(first, ks)] * len(tables), stacked[:, 0])
+        return question_means(rows, kinds, seed=unit_seed, resamples=boot.resamples)
     values = np.concatenate([lookup_pass(first, ks)[c] for c in stacked], axis=2)
     units = _units(first, boot.over)
     sums = np.zeros((len(values), max(units) + 1, values.shape[2]))
@@ -179,6 +178,19 @@ def lookup_pass(first: Scored, ks: Sequence[int]) -> Float[np.ndarray, "N+1 K"]:
         )
     counts = np.arange(first.samples + 1)[:, None]
     return np.asarray(pass_at_k(first.samples, counts, np.array(ks)))
+
+
+def _kinds(
+    lookups: Sequence[Float[np.ndarray, "N+1 K"]], counts: Int[np.ndarray, "arms Q"]
+) -> tuple[Float[np.ndarray, "U X"], Int[np.ndarray, "Q"]]:
+    """The different rows of pass@k of all arms, and which of them each question has."""
+    codes, kinds = np.zeros(counts.shape[1], np.int64), np.zeros(0, np.int64)
+    for row in counts:
+        _, kinds = np.unique(codes * len(lookups[0]) + row, return_inverse=True)
+        codes = kinds
+    _, first = np.unique(kinds, return_index=True)
+    values = [of[row[first]] for of, row in zip(lookups, counts, strict=True)]
+    return np.concatenate(values, axis=1), kinds
 
 
 def _table(entries: Sequence[Scored]) -> Table:

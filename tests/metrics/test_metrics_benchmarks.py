@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from routejax.errors import UserError
-from routejax.metrics import acc_at_1, pass_curve, relative_gain_of_means
+from routejax.metrics import acc_at_1, pass_curve, relative_gain_of_means, resampling
 from routejax.metrics.benchmarks import summarise_arm
 from routejax.metrics.comparison import compare_arms
-from routejax.metrics.intervals import t_interval
-from routejax.metrics.resampling import crossed_means, multiset_means
+from routejax.metrics.intervals import resampled_means, t_interval
+from routejax.metrics.resampling import crossed_means, question_means
 from routejax.metrics.scored import Scored
 from routejax.metrics.suite import Boot
 
@@ -39,24 +39,39 @@ B = [scored("base", "aime", [0, 0, 4, 1], 4), scored("base", "amc", [2, 2], 2)]
 
 
 def test_resampling_in_kinds_has_the_distribution_of_resampling_questions():
-    values = np.array([0.0, 0.0, 1.0, 0.5, 0.5, 0.5])
-    rows, times = np.unique(values, return_counts=True)
-    boot = {"seed": 3, "resamples": 40_000}
-    found = multiset_means(rows[:, None], times, **boot)[:, 0]
-    picks = rng(4).integers(6, size=(40_000, 6))
+    rows, kinds = np.array([[0.0], [1.0], [0.5]]), np.array([0, 0, 1, 2, 2, 2] * 4)
+    values = rows[kinds, 0]
+    found = question_means(rows, kinds, seed=3, resamples=40_000)[:, 0]
+    picks = rng(4).integers(24, size=(40_000, 24))
     one_by_one = values[picks].mean(axis=1)
     at = [0.05, 0.25, 0.5, 0.75, 0.95]
-    np.testing.assert_allclose(
-        np.quantile(found, at), np.quantile(one_by_one, at), atol=1 / 12
-    )
+    near = np.quantile(one_by_one, at)
+    np.testing.assert_allclose(np.quantile(found, at), near, atol=1 / 48)
     assert found.mean() == pytest.approx(values.mean(), abs=0.003)
-    assert found.std() == pytest.approx(values.std() / 6**0.5, rel=0.02)
+    assert found.std() == pytest.approx(values.std() / 24**0.5, rel=0.02)
 
 
-def test_kinds_of_a_pair_stay_together():
-    rows = np.array([[0.0, 0.5], [0.25, 0.75], [0.5, 1.0]])
-    found = multiset_means(rows, np.array([3, 1, 2]), seed=0, resamples=50)
+@pytest.mark.parametrize("times", [1, 100])
+def test_kinds_of_a_pair_stay_together(times):
+    rows, kinds = np.array([[0.0, 0.5], [0.25, 0.75]]), np.array([0, 1, 1] * times)
+    found = question_means(rows, kinds, seed=0, resamples=50)
     np.testing.assert_allclose(found[:, 1] - found[:, 0], 0.5)
+
+
+@pytest.mark.parametrize("block", [1, 300])
+def test_the_block_size_changes_nothing(monkeypatch, block):
+    rows, kinds = rng(0).random((3, 2)), np.arange(60) % 3
+    expected = question_means(rows, kinds, seed=0, resamples=101)
+    monkeypatch.setattr(resampling, "BLOCK", block)
+    found = question_means(rows, kinds, seed=0, resamples=101)
+    np.testing.assert_allclose(found, expected, atol=1e-14)
+
+
+def test_few_questions_are_drawn_one_by_one():
+    rows, kinds = rng(0).random((3, 2)), np.array([2, 0, 1, 1])
+    found = question_means(rows, kinds, seed=5, resamples=30)
+    expected = resampled_means(rows[kinds], seed=5, resamples=30)
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_crossed_means_equal_a_slow_loop():
