@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from routejax.metrics import Boot, Scored, compare_arms
 from routejax.metrics.clusters import resampled_cluster_means
 from routejax.metrics.intervals import (
     paired_bootstrap,
@@ -38,6 +39,26 @@ def test_over_paired_questions():
         found = paired_bootstrap(a, b, seed=trial, resamples=400)
         hits += found.lower <= 0.06 <= found.upper
     assert 0.93 <= hits / trials <= 0.97
+
+
+def test_of_gaps_and_relative_gains_of_means():
+    # two benchmarks of unequal size; means of p 0.46 and 0.4, so 15 percent
+    draw, hits, trials = rng(7), np.zeros(2), TRIALS // 2
+    for trial in range(trials):
+        arms = {"a": [], "b": []}
+        for name, size in (("x", 300), ("y", 150)):
+            ids = tuple(map(str, range(size)))
+            p = draw.beta(0.6, 0.9, size)
+            for arm, chance in (("a", 0.9 * p + 0.1), ("b", p)):
+                arms[arm].append(Scored(arm, name, ids, draw.binomial(4, chance), 4))
+        boot = Boot(seed=trial, resamples=300)
+        found = compare_arms(arms["a"], arms["b"], [1], boot=boot)["mean"]
+        gap, gain = found["gap"]["1"], found["relative"]["1"]
+        hits += (
+            gap["lower"] <= 0.06 <= gap["upper"],
+            gain["lower"] <= 15.0 <= gain["upper"],
+        )
+    assert (np.abs(hits / trials - 0.95) <= 0.02).all()
 
 
 def test_over_environments_but_not_over_their_questions():
