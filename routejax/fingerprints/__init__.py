@@ -40,6 +40,7 @@ from routejax.fingerprints.label import Grammar, cue, read
 from routejax.fingerprints.omega import OMEGA
 from routejax.fingerprints.rlve import RLVE
 from routejax.fingerprints.route import route
+from routejax.fingerprints.route_key import DETAILS, key_of
 from routejax.fingerprints.segment import normalise, segment
 from routejax.fingerprints.sokoban import SOKOBAN
 from routejax.fingerprints.tree import Tree, grow
@@ -50,6 +51,7 @@ FAMILIES: dict[str, Family] = {
 }
 
 __all__ = [
+    "DETAILS",
     "ENGINES",
     "FAMILIES",
     "Explained",
@@ -66,6 +68,7 @@ __all__ = [
     "fingerprints",
     "has_numba",
     "label",
+    "route_keys",
     "segment",
     "slow",
     "tree",
@@ -194,6 +197,31 @@ def cues(reasoning: str, family: str) -> list[str]:
     """Per step the phrase that gave it its type, "" where content or nothing did."""
     grammar = _grammar(family)
     return [cue(note, grammar) for note in route(reasoning, grammar).notes]
+
+
+def route_keys(
+    reasonings: Sequence[str | None], family: str, detail: str = "outline"
+) -> list[str | None]:
+    """The key of each text's route, None where there is no text or no step.
+
+    Texts with equal keys took the same route; `routejax.metrics.route_curves` counts
+    them. Put None for samples that shall not count, such as wrong answers.
+
+    Args:
+        detail: how much of a route must be equal: one of `DETAILS`, as `route_key`
+            defines them.
+
+    Raises:
+        UserError: an unknown family or detail, or a family that reads annotations.
+    """
+    found = _family(family)
+    if "reasoning" not in found.reads:
+        raise UserError(
+            f"family {family!r} reads {', '.join(found.reads)} of a pool, and samples "
+            "have their text alone; take the keys of another family"
+        )
+    key = key_of(found.grammar, detail)
+    return [None if text is None else key(text) for text in reasonings]
 
 
 def _family(name: str) -> Family:

@@ -6,7 +6,7 @@ Every interval is two-sided. Left out: BCa and studentised bootstraps.
 """
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ OVER_SEEDS = "t over seeds"
 OVER_BOTH = "bootstrap over seeds and questions"
 
 # Entries of one block of resampling weights: 32 MB at most, whatever is asked.
-_BLOCK = 1 << 22
+BLOCK = 1 << 22
 
 
 class Interval(NamedTuple):
@@ -52,16 +52,15 @@ class Interval(NamedTuple):
 
 
 def resampled_means(
-    values: Float[np.ndarray, "Q X"], *, seed: int, resamples: int
+    values: Float[np.ndarray, "Q X"], *, seed: int | Sequence[int], resamples: int
 ) -> Float[np.ndarray, "resamples X"]:
     """Means of each column over `resamples` draws of Q rows with replacement.
 
     All columns share the draws, so that differences of columns are paired. The draws
     depend on `seed`, `resamples` and Q alone (PCG64), not on the block size.
     """
-    _check_resamples(resamples)
     rows = len(values)
-    blocks = _draws(np.random.PCG64(seed), resamples, rows, _BLOCK // rows)
+    blocks = draws(np.random.PCG64(seed), resamples, rows, BLOCK // rows)
     return np.concatenate([block @ values for block in blocks]) / rows
 
 
@@ -145,13 +144,12 @@ def two_level_interval(
         raise UserError(
             f"values must be a table of seeds by questions, got shape {table.shape}"
         )
-    _check_resamples(resamples)
     seeds, questions = table.shape
     streams = np.random.SeedSequence(seed).spawn(2)
-    rows = _BLOCK // max(seeds, questions)
+    rows = BLOCK // max(seeds, questions)
     pairs = zip(
-        _draws(np.random.PCG64(streams[0]), resamples, seeds, rows),
-        _draws(np.random.PCG64(streams[1]), resamples, questions, rows),
+        draws(np.random.PCG64(streams[0]), resamples, seeds, rows),
+        draws(np.random.PCG64(streams[1]), resamples, questions, rows),
         strict=True,
     )
     sums = [((by_seed @ table) * by_question).sum(1) for by_seed, by_question in pairs]
@@ -171,10 +169,15 @@ def percentile_bounds(
     return np.quantile(means, [tail, 1 - tail], axis=0)
 
 
-def _draws(
+def draws(
     bits: np.random.PCG64, resamples: int, size: int, rows: int
 ) -> Iterator[Int[np.ndarray, "rows size"]]:
-    # How often each of `size` units is drawn, a block of resamples at a time.
+    """How often each of `size` units is drawn, a block of `rows` resamples at a time.
+
+    Each resample draws `size` units with replacement.
+    """
+    if resamples < 1:
+        raise UserError(f"resamples must be at least 1, got {resamples}")
     rng = np.random.Generator(bits)
     rows = max(1, rows)
     for start in range(0, resamples, rows):
@@ -189,11 +192,6 @@ def _questions(values: ArrayLike) -> Float[np.ndarray, "Q"]:
     if array.ndim != 1 or array.size == 0:
         raise UserError(f"values must be one number per question, got {array.shape}")
     return array
-
-
-def _check_resamples(resamples: int) -> None:
-    if resamples < 1:
-        raise UserError(f"resamples must be at least 1, got {resamples}")
 
 
 @functools.cache

@@ -66,8 +66,8 @@ def summarise_study(
         `pairs["a|b"]`: `a`, `b`, `seeds` (shared), `unpaired` (seeds of one arm alone),
         `cells[cell]` in the same form for a minus b, `relative[outcome]` (C.5, percent
         after RL: `cells`, `by_env`, `of_env_means`), `overlap[cell]` of the solved sets
-        after RL (`by_seed`, and `mean` of those numbers), `two_level` for the headline
-        outcome, `verdict` and `verdicts[cell]` in words.
+        after RL (`by_seed`, with McNemar's p-value, and `mean` of the other numbers),
+        `two_level` for the headline outcome, `verdict` and `verdicts[cell]` in words.
         An interval has `mean`, `lower`, `upper`, `sd`, `n`, `method`: t over seeds for
         two seeds or more, else a bootstrap over questions. A cell without questions and
         a stage that not every run of the arm has are None.

@@ -1,14 +1,17 @@
-import numpy as np
+from itertools import combinations
+from math import comb
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from routejax.errors import UserError
 from routejax.metrics import (
+    expected_mixed,
+    mixed_probability,
     relative_gain,
     relative_gain_of_means,
     reward_groups,
-    solved_overlap,
 )
 
 
@@ -33,33 +36,28 @@ def test_groups_agree_with_the_rewards_themselves(counts):
     assert sum(groups) == pytest.approx(1)
 
 
-def test_overlap_by_hand():
-    overlap = solved_overlap([1, 2, 0, 0, 3, 1], [1, 0, 4, 0, 1, 0])
-    assert overlap == (2, 2, 1, 1)
-    assert overlap.retention == 2 / 3
-    assert solved_overlap([1, 0], [0, 0]).retention is None
+def test_expected_mixed_equals_all_subsets():
+    for n in range(2, 8):
+        for group in range(2, n + 1):
+            found = expected_mixed(range(n + 1), n, group)
+            for c in range(n + 1):
+                subsets = list(combinations([1] * c + [0] * (n - c), group))
+                mixed = sum(min(s) != max(s) for s in subsets) / len(subsets)
+                assert found[c] == pytest.approx(mixed, abs=1e-14)
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=30)
-)
-@settings(deadline=None, max_examples=60)
-def test_overlap_agrees_with_sets(pairs):
-    a, b = (np.array(side) for side in zip(*pairs, strict=True))
-    in_a = {i for i, c in enumerate(a) if c}
-    in_b = {i for i, c in enumerate(b) if c}
-    overlap = solved_overlap(a, b)
-    assert overlap.both == len(in_a & in_b)
-    assert overlap.only_a == len(in_a - in_b)
-    assert overlap.only_b == len(in_b - in_a)
-    assert sum(overlap) == len(pairs)
+def test_expected_mixed_is_unbiased_for_the_mixed_probability():
+    n, p = 9, 0.3
+    weights = [comb(n, c) * p**c * (1 - p) ** (n - c) for c in range(n + 1)]
+    for group in (2, 5, 8):
+        found = expected_mixed(range(n + 1), n, group) @ weights
+        assert found == pytest.approx(float(mixed_probability(p, group)), abs=1e-14)
 
 
-def test_overlap_refuses_other_questions():
-    with pytest.raises(UserError, match="the same questions, got 3 and 2"):
-        solved_overlap([1, 0, 1], [1, 0])
-    with pytest.raises(UserError, match="one count per question"):
-        solved_overlap([[1]], [[1]])
+@pytest.mark.parametrize("group", [1, 9])
+def test_expected_mixed_refuses(group):
+    with pytest.raises(UserError, match=rf"group must lie in 2..8 .*, got {group}"):
+        expected_mixed([1, 2], 8, group)
 
 
 def test_relative_gains_by_hand():

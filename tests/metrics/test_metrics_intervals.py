@@ -43,7 +43,7 @@ def test_the_block_size_changes_nothing(monkeypatch, block):
     values, table = rng(2).random((17, 1)), rng(3).random((4, 17))
     expected = resampled_means(values, seed=8, resamples=101)
     both = two_level_interval(table, seed=8, resamples=101)
-    monkeypatch.setattr(intervals, "_BLOCK", block)
+    monkeypatch.setattr(intervals, "BLOCK", block)
     found = resampled_means(values, seed=8, resamples=101)
     np.testing.assert_allclose(found, expected, atol=1e-14)
     again = two_level_interval(table, seed=8, resamples=101)

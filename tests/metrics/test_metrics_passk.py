@@ -62,6 +62,18 @@ def test_huge_n_keeps_its_digits():
     assert isinstance(pass_at_k(n, 1, 5), float)
 
 
+@pytest.mark.parametrize("c", [1, 2, 50, 9000, 9999])
+def test_ten_thousand_samples_are_exact_and_grow_with_k(c):
+    n = 10_000
+    curve = pass_at_k(n, c, np.arange(1, n + 1))
+    assert (np.diff(curve) >= 0).all()
+    assert curve[0] == pytest.approx(c / n, rel=1e-14)
+    assert curve[-1] == 1.0
+    for k in (2, 3, 49, 51, 200, 5000, n - c):
+        exact = 1 - Fraction(comb(n - c, k), comb(n, k))
+        assert curve[k - 1] == pytest.approx(float(exact), rel=1e-11, abs=0)
+
+
 def test_arrays_broadcast_and_agree_with_scalars():
     c, k = np.arange(7)[:, None], np.arange(1, 7)[None, :]
     table = pass_at_k(6, c, k)

@@ -77,6 +77,7 @@ def test_overlap_and_relative_gain_by_hand():
         "only_b": 0,
         "neither": 2,
         "retention": 1.0,
+        "mcnemar": 0.5,
     }
     assert overlap["mean"]["both"] == 2.0
     assert overlap["mean"]["only_a"] == 2.5
