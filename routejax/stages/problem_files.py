@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import routejax
-from routejax.envs import SPLITS, Problem, ProblemSet
+from routejax.envs import SPLITS, Problem, ProblemSet, registry
 from routejax.errors import UserError
 from routejax.stages.problem_rows import problem as problem_of
 from routejax.stages.problem_rows import require_fit, require_kinds
