@@ -16,6 +16,7 @@ LAYERS = [
     {"spread"},
     {"rollout", "sft", "grpo", "loop", "report", "features"},
     {"stages"},
+    {"evaluation"},
     {"program"},
     {"hosts"},
     {"train", "evaluate", "fingerprint", "select", "plan", "rollouts", "problems"},
