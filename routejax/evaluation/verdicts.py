@@ -200,7 +200,10 @@ def require_complete(questions: Questions, folder: Path, listed: str = "") -> No
     if len(lacking):
         worst = int(lacking[counts[lacking].argmin()])
         least = int(counts.min())
-        fewer = f" or ask for fewer: --config.sets.{questions.name}.samples={least}"
+        block = f"--config.sets.{questions.name}"
+        fewer = f" or ask for fewer: {block}.samples={least}"
+        if max(questions.asked.passes, default=0) > least:
+            fewer += f" {block}.passes={least},"
         raise UserError(
             f"set {questions.name}: {len(lacking)} of {len(counts)} questions have "
             f"fewer than {asked} samples; {questions.problems[worst].id} has {least}. "

@@ -219,7 +219,8 @@ def test_unequal_numbers_are_refused_and_listed(take, tmp_path):
     ended = take([*ROWS[:5]])
     assert ended.status == 2
     assert "1 of 3 questions have fewer than 2 samples; aime2025/q3 has 1" in ended.err
-    assert "--config.sets.aime2025.samples=1; " in ended.err
+    flags = ("--config.sets.aime2025.samples=1", "--config.sets.aime2025.passes=1,")
+    assert f"or ask for fewer: {' '.join(flags)}; " in ended.err
     assert ended.err.count("\n") == 1
     listed = json.loads((tmp_path / "it/import.json").read_text())
     assert listed["missing"] == {"aime2025": {"aime2025/q3": 1}}
