@@ -64,34 +64,43 @@ class Decoding:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Rollout:
+class Sampled:
     """Samples of one batch of problems, sample g of problem q at index q·G + g.
 
     Attributes:
         examples: prompt and sampled ids; the ids are those sampled, never re-encoded.
         texts: decoded responses.
-        rewards: 1.0 where the verifier says solved, else 0.0.
         logps: the sampler's log-probabilities, zero beyond the length.
         lengths: sampled tokens, the stop included.
         truncated: reached the limit without a stop.
         steps: decoding steps the sampler took.
         seconds: what sampling and judging took, by metric name; judging that goes on
             while something is sampled is not counted.
-        judge_queue: responses that were not judged when all were sampled.
-        judged_by_workers: responses that worker processes of this process judged, in
-            `workers_s` seconds of all of these together.
     """
 
     problems: Sequence[Problem]
     examples: Sequence[Example]
     texts: Sequence[str]
-    verdicts: Sequence[Verdict]
-    rewards: Float[np.ndarray, "Q G"]
     logps: Float[np.ndarray, "N R"]
     lengths: Int[np.ndarray, " N"]
     truncated: Bool[np.ndarray, " N"]
     steps: int
     seconds: Mapping[str, float] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Rollout(Sampled):
+    """Judged samples.
+
+    Attributes:
+        rewards: 1.0 where the verifier says solved, else 0.0.
+        judge_queue: responses that were not judged when all were sampled.
+        judged_by_workers: responses that worker processes of this process judged, in
+            `workers_s` seconds of all of these together.
+    """
+
+    verdicts: Sequence[Verdict]
+    rewards: Float[np.ndarray, "Q G"]
     judge_queue: int = 0
     judged_by_workers: int = 0
     workers_s: float = 0.0
@@ -122,14 +131,8 @@ def rollout(
     Without `judges` only what needs no worker can be judged.
 
     Raises:
-        UserError: a prompt is longer than `decoding.prompt_tokens`, a temperature is
-            below zero, or a truncation outside its range.
+        UserError: as `sampled`.
     """
-    if not 0 <= decoding.temperature < float("inf"):
-        raise UserError(
-            f"temperature must be at least 0, got {decoding.temperature}; "
-            "0 takes the likeliest token"
-        )
     size = -(-len(problems) // decoding.parts) or 1
     begun = [
         _begun(
@@ -171,7 +174,7 @@ def joined(parts: Sequence[Rollout]) -> Rollout:
     return Rollout(**{f.name: whole(f.name) for f in dataclasses.fields(Rollout)})
 
 
-def _begun(
+def sampled(
     student: Student,
     params: Params,
     tokenizer: Tokenizer,
@@ -181,12 +184,26 @@ def _begun(
     seed: int,
     step: int,
     decoding: Decoding,
-    mesh: Mesh | None,
-    judges: Judges | None,
-) -> tuple[Rollout, Judging]:
-    """Samples without verdicts and rewards, and the judging of this process's own."""
+    mesh: Mesh | None = None,
+    first: int = 0,
+) -> Sampled:
+    """`samples` responses per problem that nobody has judged, from number `first` on.
+
+    Sample 9 of a problem is the same whether it is one of 16 or one of two from
+    `first` 8 on.
+
+    Raises:
+        UserError: a prompt is longer than `decoding.prompt_tokens`, a temperature is
+            below zero, or a truncation outside its range.
+    """
+    if not 0 <= decoding.temperature < float("inf"):
+        raise UserError(
+            f"temperature must be at least 0, got {decoding.temperature}; "
+            "0 takes the likeliest token"
+        )
     prompts = [tokenizer.prompt(problem.prompt) for problem in problems]
-    queue = _queue(problems, prompts, samples, seed, step, decoding.prompt_tokens)
+    index = range(first, first + samples)
+    queue = _queue(problems, prompts, index, seed, step, decoding.prompt_tokens)
     began = time.monotonic()
     out = sample_over(
         mesh,
@@ -205,29 +222,42 @@ def _begun(
     ids = [tokens[n, : lengths[n]].tolist() for n in range(len(lengths))]
     texts = [tokenizer.decode(row) for row in ids]
     ended = np.array([bool(row) and row[-1] in tokenizer.stops for row in ids])
-    sampled = Rollout(
+    return Sampled(
         problems=problems,
         examples=[Example(prompts[n // samples], row) for n, row in enumerate(ids)],
         texts=texts,
-        verdicts=[],
-        rewards=np.zeros((len(problems), samples)),
         logps=np.asarray(out.logps),
         lengths=lengths,
         truncated=~ended,
         steps=int(out.steps),
         seconds={"sample_s": sampled_at - began},
     )
+
+
+def _begun(
+    student: Student,
+    params: Params,
+    tokenizer: Tokenizer,
+    problems: Sequence[Problem],
+    *,
+    samples: int,
+    judges: Judges | None,
+    **how: Any,
+) -> tuple[Sampled, Judging]:
+    """Samples, and the judging of this process's own."""
+    found = sampled(student, params, tokenizer, problems, samples=samples, **how)
+    sampled_at = time.monotonic()
     requests = [
         judging.request(problems[q], text)
         for q in range(processes.index(), len(problems), processes.count())
-        for text in texts[q * samples : (q + 1) * samples]
+        for text in found.texts[q * samples : (q + 1) * samples]
     ]
     submitted = (judges or Judges(workers=0)).submit(requests)
-    seconds = {**sampled.seconds, "judge_s": time.monotonic() - sampled_at}
-    return dataclasses.replace(sampled, seconds=seconds), submitted
+    seconds = {**found.seconds, "judge_s": time.monotonic() - sampled_at}
+    return dataclasses.replace(found, seconds=seconds), submitted
 
 
-def _finished(part: Rollout, begun: Judging, samples: int) -> Rollout:
+def _finished(part: Sampled, begun: Judging, samples: int) -> Rollout:
     """With the verdicts of all processes."""
     found = processes.exchanged(begun.result())
     verdicts = [
@@ -239,8 +269,8 @@ def _finished(part: Rollout, begun: Judging, samples: int) -> Rollout:
     solved = np.array([v.solved for v in verdicts]) & ~part.truncated
     rewards = solved.astype(np.float64).reshape(-1, samples)
     number, seconds = begun.worked
-    return dataclasses.replace(
-        part,
+    return Rollout(
+        **vars(part),
         verdicts=verdicts,
         rewards=rewards,
         judged_by_workers=number,
@@ -251,7 +281,7 @@ def _finished(part: Rollout, begun: Judging, samples: int) -> Rollout:
 def _queue(
     problems: Sequence[Problem],
     prompts: Sequence[Sequence[int]],
-    samples: int,
+    samples: range,
     seed: int,
     step: int,
     width: int,
@@ -265,9 +295,9 @@ def _queue(
                 "leave the problem out"
             )
         padded[q, : len(ids)] = ids
-    owner = np.repeat(np.arange(len(prompts), dtype=np.int32), samples)
+    owner = np.repeat(np.arange(len(prompts), dtype=np.int32), len(samples))
     numbers = np.array([_number(problem.id) for problem in problems], np.uint32)
-    index = np.tile(np.arange(samples, dtype=np.uint32), len(prompts))
+    index = np.tile(np.array(samples, np.uint32), len(prompts))
     return Queue(
         prompts=jnp.asarray(padded),
         prompt_lengths=jnp.asarray([len(ids) for ids in prompts], jnp.int32),

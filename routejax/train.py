@@ -7,46 +7,32 @@ Stages are skipped where their results are there already, so the same command go
 after a kill. Exit status: 0 done; 2 something to mend, said on the last line; 75 asked
 to stop (SIGTERM, Ctrl-C) with everything saved, run the same command again.
 
-On several hosts the same command runs on each, with --distributed where jax finds out
-by itself how many there are (TPU pods, Slurm), else with --coordinator=HOST:PORT
---processes=N --process=I. The run's folder must be one that all of them see; the first
-process writes it and speaks for all.
+On several hosts the same command runs on each; `routejax.hosts` has the flags for it.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-import jax
-from absl import flags
-from rich.console import Console
-
 from routejax import mesh, processes
-from routejax.program import run_program
-from routejax.progress import terminal
+from routejax.hosts import (
+    compile_once,
+    console,
+    leave_with,
+    opened_by_first,
+    run_together,
+)
 from routejax.report.terminal import study_table
 from routejax.stages import evaluate, export, finetune, grpo, pool, report, select, sft
 from routejax.stages.checks import cautions, require_valid
 from routejax.stages.run import Run
-from routejax.workdir import opened
-
-DISTRIBUTED = flags.DEFINE_bool("distributed", False, "One of several processes.")
-COORDINATOR = flags.DEFINE_string("coordinator", None, "HOST:PORT of process 0.")
-PROCESSES = flags.DEFINE_integer("processes", None, "How many processes there are.")
-PROCESS = flags.DEFINE_integer("process", None, "Which of them this one is, from 0.")
 
 
 def main(config: dict[str, Any], root: Path) -> None:
     """The job, in this process alone or together with others."""
-    where = (COORDINATOR.value, PROCESSES.value, PROCESS.value)
-    if DISTRIBUTED.value or any(given is not None for given in where):
-        processes.join(*where)
-    with processes.ending():
-        work(config, root)
+    run_together(work, config, root)
 
 
 def work(config: dict[str, Any], root: Path) -> None:
@@ -61,21 +47,9 @@ def work(config: dict[str, Any], root: Path) -> None:
         compile_once(root)
         with mesh.entered(run.mesh), run.judges:
             results = study(run)
-            say_failures(run)
+            run.say_failures()
         run.console.print(study_table(results))
         run.say(f"Report: {root / 'report.html'}")
-
-
-def say_failures(run: Run) -> None:
-    """Which verifiers failed; their responses count as not solved."""
-    stats = run.judges.stats()
-    for kind in ("errors", "timeouts"):
-        for env, failed in stats[kind].items():
-            ids = ", ".join(failed["ids"][:5])
-            run.say(
-                f"Judging: {failed['count']:,} {kind} of {env}, the last "
-                f"{failed['last']!r}; problems {ids}"
-            )
 
 
 def finetune_published(config: dict[str, Any], root: Path) -> None:
@@ -91,20 +65,6 @@ def finetune_published(config: dict[str, Any], root: Path) -> None:
     said = ", ".join(f"{loss:.4f} after {done}" for done, loss in looks)
     run.say(f"Held-out loss: {said} steps")
     run.say(f"Export: {root / 'export'}; reloads equal: {found['reloaded_equal']}")
-
-
-def console() -> Console:
-    """Where the run speaks: the terminal of the first process."""
-    return terminal(soft_wrap=True, quiet=not processes.first())
-
-
-@contextmanager
-def opened_by_first(root: Path, config: dict[str, Any]) -> Iterator[None]:
-    """`workdir.opened` by the first process, of a folder that all of them see."""
-    with ExitStack() as stack:
-        processes.first_does(lambda: stack.enter_context(opened(root, config)))
-        processes.require_shared(root)
-        yield
 
 
 def warn(run: Run) -> None:
@@ -141,21 +101,9 @@ def train_arm(
     evaluate.evaluate(run, arm, seed, "grpo", asked | {"weights": trained})
 
 
-def compile_once(root: Path) -> None:
-    """Keeps compiled programs beside the run, so a restart does not compile again."""
-    jax.config.update("jax_compilation_cache_dir", str((root / ".compiled").absolute()))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-    # XLA's own caches put the folder's path into every key: a moved run would miss.
-    jax.config.update("jax_persistent_cache_enable_xla_caches", "none")
-
-
 def entry() -> NoReturn:
     """Ends this process with the status of the job."""
-    status = run_program(main, default="configs/rlve.py")
-    sys.stdout.flush()
-    processes.leave(status)
-    sys.exit(status)
+    leave_with(main, default="configs/rlve.py")
 
 
 if __name__ == "__main__":

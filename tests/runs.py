@@ -51,7 +51,7 @@ def start(
     return subprocess.Popen(
         [sys.executable, *measured, *job],
         cwd=ROOT,
-        env=_environment(),
+        env=environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -152,7 +152,7 @@ def files(root: Path) -> dict[str, bytes]:
     return {k: p.read_bytes() for k, p in named.items() if not k.startswith(".comp")}
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """One CPU device, and bytecode that later starts find, whatever pytest's own."""
     env = os.environ | {"JAX_PLATFORMS": "cpu"}
     env.pop("XLA_FLAGS", None)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from entries import OLD_IMPORT, forget, signals_kept
 
+from routejax import program
 from routejax.errors import UserError
 
 ROOT = Path(__file__).parent.parent
@@ -38,7 +39,7 @@ def command(train, monkeypatch, capsys, tmp_path):
         monkeypatch.setattr(sys, "argv", argv)
         monkeypatch.setattr(train, "study", study or unreachable)
         forget()
-        status = train.run_program(train.main, default="configs/rlve.py")
+        status = program.run_program(train.main, default="configs/rlve.py")
         out, err = capsys.readouterr()
         return status, out, err
 

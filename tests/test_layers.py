@@ -16,8 +16,10 @@ LAYERS = [
     {"spread"},
     {"rollout", "sft", "grpo", "loop", "report", "features"},
     {"stages"},
+    {"evaluation"},
     {"program"},
-    {"train", "fingerprint", "select", "plan", "rollouts", "problems"},
+    {"hosts"},
+    {"train", "evaluate", "fingerprint", "select", "plan", "rollouts", "problems"},
 ]
 
 # Which rooms may import a third-party library; a library not listed is free to all.
@@ -29,7 +31,7 @@ _ARRAYS = {"selection", "models", "update", "scoring", "sampler", "checkpoints"}
     "plan",
 }
 DOORS = {
-    "jax": _ARRAYS | {"rollout", "sft", "grpo", "loop", "stages", "train"},
+    "jax": _ARRAYS | {"rollout", "sft", "grpo", "loop", "stages", "hosts"},
     "flax": {"models"},
     "optax": {"update"},
     "orbax": {"checkpoints"},
@@ -38,8 +40,8 @@ DOORS = {
     "sentencepiece": {"tokenizer"},
     "tokenizers": {"tokenizer"},
     "jinja2": {"chat_template"},
-    "absl": {"program", "train", "fingerprint", "select", "plan", "rollouts"}
-    | {"problems"},
+    "absl": {"program", "hosts", "fingerprint", "select", "plan", "rollouts"}
+    | {"problems", "evaluate"},
     "ml_collections": {"program"},
     "numba": {"pools", "fingerprints", "selection"},
     "apache_beam": {"features"},

@@ -193,6 +193,36 @@ def test_requests_are_of_their_problem_and_number(play, made):
     np.testing.assert_array_equal(keys[3], expected[0])
 
 
+def test_later_samples_have_the_keys_they_have_among_all(
+    play, student, params, made, monkeypatch
+):
+    """Four of each problem at once, or one and then three from number 1 on."""
+    _, asked = play([[EOS]] * 12)
+    whole = np.asarray(asked["queue"].keys).reshape(3, 4, -1)
+    queues = []
+
+    def stop(mesh, student, params, queue, **settings):
+        del mesh, student, params, settings
+        queues.append(np.asarray(queue.keys).reshape(3, -1, 2))
+        raise InterruptedError
+
+    monkeypatch.setattr(rollout, "sample_over", stop)
+    for samples, first in ((1, 0), (3, 1)):
+        with contextlib.suppress(InterruptedError):
+            rollout.sampled(
+                student,
+                params,
+                made,
+                PROBLEMS,
+                samples=samples,
+                first=first,
+                seed=5,
+                step=2,
+                decoding=DECODING,
+            )
+    np.testing.assert_array_equal(np.concatenate(queues, 1), whole)
+
+
 def test_an_empty_response_is_unsolved_and_cut_off(play):
     found, _ = play([[]], PROBLEMS[:1])
     assert found.rewards.tolist() == [[0]]

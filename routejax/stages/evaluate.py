@@ -24,7 +24,7 @@ from routejax.stages.run import Run
 from routejax.workdir import content_hash, write_json, write_parquet
 
 # Keeps evaluation's samples apart from those of any training step.
-_STEP = 2**31
+STEP = 2**31
 
 
 def evaluate(run: Run, arm: str, seed: int, phase: str, inputs: dict[str, str]) -> Path:
@@ -115,7 +115,7 @@ def _sample(
         problems,
         samples=settings["samples"],
         seed=seed,
-        step=_STEP,
+        step=STEP,
         decoding=run.decoding(settings["temperature"], **chosen),
         mesh=run.mesh,
         judges=run.judges,

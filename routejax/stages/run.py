@@ -63,6 +63,17 @@ class Run:
     def say(self, text: str) -> None:
         self.console.print(text, highlight=False)
 
+    def say_failures(self) -> None:
+        """Which verifiers failed; their responses count as not solved."""
+        stats = self.judges.stats()
+        for kind in ("errors", "timeouts"):
+            for env, failed in stats[kind].items():
+                ids = ", ".join(failed["ids"][:5])
+                self.say(
+                    f"Judging: {failed['count']:,} {kind} of {env}, the last "
+                    f"{failed['last']!r}; problems {ids}"
+                )
+
     def arm(self, name: str, seed: int) -> Path:
         return self.root / "arms" / name / f"seed_{seed}"
 
