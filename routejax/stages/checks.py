@@ -257,7 +257,7 @@ def require_valid(config: Mapping[str, Any]) -> None:
     """
     if config["needs"]:
         raise UserError(
-            f"the recipe {config['name']} needs {config['needs']}; with both, add "
+            f"the recipe {config['name']} needs {config['needs']}; with these, add "
             "--config.student.weights=DIR --config.needs= to the command. "
             "`configs/rlve.py` (local) and `configs/rlve.py:smoke` run anywhere"
         )
