@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from forked import end, fork
 from runs import ROOT, scratch
+from select_pools import finished as selected
 
 from routejax.models import SIZES
 from routejax.models.weights.published import write_config
@@ -126,11 +127,12 @@ def test_smoke_forms_take_two_steps_with_a_student_of_the_family(recipe):
     assert student in published
 
 
-def work(recipe, root):
+def work(recipe, root, *flags):
     from routejax import train  # noqa: PLC0415
 
     name, _, variant = recipe.partition(":")
     sys.argv = ["train", f"--config=configs/{name}.py:{variant}", f"--workdir={root}"]
+    sys.argv += flags
     os.chdir(ROOT)
     train.entry()
 
@@ -153,3 +155,24 @@ def test_every_smoke_form_runs_from_end_to_end():
                 log = root / "arms" / arm / "seed_0" / stage / "metrics.jsonl"
                 assert len(log.read_text().splitlines()) == 2, (recipe, arm, stage)
         assert (root / "report.html").exists()
+
+
+@pytest.mark.slow
+def test_a_selection_goes_through_training_and_into_the_report():
+    """`routejax.select`, then `routejax.train` over its folder."""
+    root = scratch("chosen")
+    flags = (
+        f"--config.rows.paths={selected().root}",
+        *("--config.sft.row_tokens=2048", "--config.sft.epochs=2"),
+        "--config.tokenizer.size=400",
+    )
+    (ended,) = end(fork(work, "single_teacher:smoke", root, *flags))
+    assert ended.status == 0, ended
+    results = json.loads((root / "results.json").read_text())
+    manifest = json.loads((selected().root / "manifest.json").read_text())
+    for arm in ("diverse", "similar"):
+        found = results["arms"][arm]
+        wanted = manifest["selectors"][arm]["ids_sha256"]
+        assert found["selection_sha256"] == wanted
+        assert found["selection"]["by_env"].keys() == {"code", "math", "puzzle"}
+    assert results["recipe"]["rows.paths"] == str(selected().root)

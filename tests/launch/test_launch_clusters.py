@@ -166,8 +166,10 @@ def test_slices_of_a_cluster():
     asked = ("--cluster=c", "--type=v5p-64", "--image=i", "--folder=/mnt/b", "run-1")
     (command,) = dry("gke.sh", *asked, RECIPE)
     assert command[:4] == ["exec", "xpk", "workload", "create"]
-    for word in ("--workload=run-1", "--tpu-type=v5p-64", "--num-slices=1"):
-        assert word in command
+    assert command[4:9] == [
+        *("--cluster=c", "--workload=run-1", "--tpu-type=v5p-64", "--num-slices=1"),
+        "--docker-image=i",
+    ]
     assert "--restart-on-exit-codes=75" in command
     assert "--max-restarts=100" in command
     assert command[-1] == (
