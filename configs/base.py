@@ -31,6 +31,17 @@ def base() -> ConfigDict:
     config.difficulties.rl = (1, 10)
     config.difficulties.evaluation = (1, 15)
 
+    # Rows that were chosen before: with them a run makes no pool of its own and selects
+    # nothing, and arms may have any names.
+    config.rows = ConfigDict()
+    # "" none; the folder of a finished selection, of which each arm is a selector; or
+    # "ARM=FILES,ARM=FILES", a corpus of any layout for each arm (files, folders, globs)
+    config.rows.paths = ""
+    config.rows.layout = "auto"  # of such corpora; one of pools.LAYOUTS, or recognised
+    config.rows.testbed = "openthoughts3"  # whose rules their rows must pass
+    config.rows.n = placeholder(int)  # rows of each arm, drawn; None takes all
+    config.rows.seed = 42  # of the draw
+
     # envs.solver_pool
     config.pool = ConfigDict()
     config.pool.prompts_per_cell = 80  # per environment and difficulty
@@ -61,7 +72,8 @@ def base() -> ConfigDict:
     config.selection.group_by = "env"  # "env": equal budgets per environment; "all"
     config.selection.n = 4608  # rows per arm
     config.selection.K = placeholder(int)  # clusters over all groups; None: 0.4 n
-    config.selection.r = 96  # projected features
+    config.selection.r = placeholder(int)  # projected features; None for no projection
+    config.selection.r = 96
     config.selection.projection_seed = 42  # `seed` of selection.project
     config.selection.seed = 42
     config.selection.n_init = 3
@@ -111,6 +123,7 @@ def base() -> ConfigDict:
     # stages.sft.Examples
     config.sft = ConfigDict()
     config.sft.epochs = 5  # a student from scratch needs more than the paper's one
+    config.sft.steps = placeholder(int)  # updates of the epochs; None does all
     config.sft.batch_examples = 64  # per step, whatever their length
     config.sft.row_tokens = 128
     config.sft.row_multiple = 8  # rows are padded to a multiple: few compiled shapes
@@ -132,6 +145,7 @@ def base() -> ConfigDict:
     # stages.grpo_source.Rollouts, grpo.loss
     config.grpo = ConfigDict()
     config.grpo.steps = 240  # one rollout each
+    config.grpo.stop_at = placeholder(int)  # step of that schedule; None is the last
     config.grpo.updates = 1  # of the weights per rollout; the schedule counts updates
     config.grpo.prompts = 32  # Q
     config.grpo.samples = 8  # G
@@ -192,6 +206,7 @@ def base() -> ConfigDict:
     config.evaluation.top_k = 0  # likeliest tokens; 0 is all
     config.evaluation.top_p = 1.0
     config.evaluation.min_p = 0.0
+    config.evaluation.max_new_tokens = placeholder(int)  # None: those of decoding
     config.evaluation.problems_per_part = 60  # a kill loses at most one part
     config.evaluation.resamples = 2000  # of the bootstrap over questions
 

@@ -25,4 +25,5 @@ if [ "$(cat "$stamp" 2>/dev/null || true)" != "$wanted" ]; then
     .venv/bin/uv pip install --quiet --python .venv/bin/python -e ".${extra:+[$extra]}"
     echo "$wanted" > "$stamp"
 fi
+# shellcheck source=/dev/null
 source .venv/bin/activate

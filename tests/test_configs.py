@@ -64,6 +64,7 @@ TABLE_7 = {
 # difficulties 1-10 and 11-15.
 STUDENTS = {
     "qwen3_1b7": (50_000, 32, 64, "Qwen3-1.7B-Base"),
+    "qwen3_1b7_200k": (200_000, 32, 64, "Qwen3-1.7B-Base"),
     "qwen3_4b_50k": (50_000, 32, 64, "Qwen3-4B-Base"),
     "qwen3_4b_200k": (200_000, 32, 64, "Qwen3-4B-Base"),
     "olmo3_7b": (50_000, 32, 32, "OLMo3-7B"),
@@ -94,7 +95,7 @@ def test_the_papers_recipes_say_what_they_need(variant, rlve):
     with pytest.raises(
         UserError,
         match=r"needs the weights of .* TPU or GPU mesh \(.* not the paper's of 64\); "
-        r"with both, add --config.student.weights=DIR --config.needs= to",
+        r"with these, add --config.student.weights=DIR --config.needs= to",
     ):
         require_valid(rlve.get_config(variant).to_dict())
 
@@ -188,7 +189,7 @@ def test_local_is_the_default_and_the_base(rlve):
 
 def test_an_unknown_variant_lists_those_there_are(rlve):
     names = ("local", "smoke", "programs", "sokoban", "gym", "rlve_gym", "pretrained")
-    known = ", ".join([*names, *STUDENTS])
+    known = ", ".join([*names, *STUDENTS, "smoke_qwen3", "smoke_olmo3"])
     with pytest.raises(UserError, match=f"no variant 'tiny'; there are {known}"):
         rlve.get_config("tiny")
 

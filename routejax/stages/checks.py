@@ -9,6 +9,7 @@ of its traces; the stage that makes it says that.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from routejax.models import MODELS, SIZES
 from routejax.models.attention import IMPLEMENTATIONS
 from routejax.models.config import LAYER_TYPES
 from routejax.models.execution import DTYPES, REMAT
+from routejax.pools import LAYOUTS, TESTBEDS
 from routejax.selection import ENGINES, SELECTORS
 from routejax.selection.candidates import PRECISIONS
 from routejax.stages import published
@@ -114,6 +116,11 @@ RULES: dict[str, Rule] = {
     "seeds": _list_of(_SEED),
     **{f"envs.{split}": _ENVS for split in ("sft", "rl", "evaluation")},
     **{f"difficulties.{split}": _SPAN for split in ("sft", "rl", "evaluation")},
+    "rows.paths": _TEXT,
+    "rows.layout": _one_of(("auto", *LAYOUTS)),
+    "rows.testbed": _one_of(TESTBEDS),
+    "rows.n": _or_none(_COUNT),
+    "rows.seed": _SEED,
     "pool.prompts_per_cell": _COUNT,
     "pool.traces_per_prompt": _COUNT,
     "pool.max_words": _COUNT,
@@ -128,7 +135,7 @@ RULES: dict[str, Rule] = {
     "selection.group_by": _one_of(("env", "all")),
     "selection.n": _COUNT,
     "selection.K": _or_none(_COUNT),
-    "selection.r": _COUNT,
+    "selection.r": _or_none(_COUNT),
     "selection.projection_seed": _SEED,
     "selection.seed": _SEED,
     "selection.n_init": _COUNT,
@@ -163,6 +170,7 @@ RULES: dict[str, Rule] = {
     **{f"mesh.{axis}": _AXIS for axis in MESH_AXES},
     "mesh.devices": _or_none(_COUNT),
     "sft.epochs": _COUNT,
+    "sft.steps": _or_none(_COUNT),
     "sft.batch_examples": _COUNT,
     "sft.row_tokens": _COUNT,
     "sft.row_multiple": _COUNT,
@@ -172,6 +180,7 @@ RULES: dict[str, Rule] = {
     "sft.heldout_share": _number("above 0 and below 1", lambda x: 0 < x < 1),
     **{f"sft.optimiser.{name}": rule for name, rule in _OPTIMISER.items()},
     "grpo.steps": _COUNT,
+    "grpo.stop_at": _or_none(_COUNT),
     "grpo.prompts": _COUNT,
     "grpo.samples": whole(2),  # a group of one has nothing to compare with
     "grpo.preset": _one_of(PRESETS),
@@ -211,6 +220,7 @@ RULES: dict[str, Rule] = {
     "evaluation.top_k": whole(0),
     "evaluation.top_p": _number("above 0 and at most 1", lambda x: 0 < x <= 1),
     "evaluation.min_p": _SHARE,
+    "evaluation.max_new_tokens": _or_none(_COUNT),
     "evaluation.problems_per_part": _COUNT,
     "evaluation.resamples": _COUNT,
     "logging.tensorboard": Rule("true or false", lambda v: isinstance(v, bool)),
@@ -222,6 +232,19 @@ RULES: dict[str, Rule] = {
     "checkpoint.best": _TEXT,
     "checkpoint.best_is": _one_of(("least", "most")),
     "report.map_rows": _COUNT,
+}
+# Of rows that were chosen before: arms are named by whoever chose them, and their
+# prompts need not be of an environment here.
+GIVEN_RULES = {
+    "arms": _list_of(
+        Rule(
+            "letters, digits, _ and -", lambda v: bool(re.fullmatch(r"[\w-]+", str(v)))
+        )
+    ),
+    "envs.sft": Rule(
+        f"a list of names among {', '.join(ENVS)}, or none",
+        lambda value: isinstance(value, tuple | list) and {*value} <= {*ENVS},
+    ),
 }
 
 
@@ -235,12 +258,12 @@ def require_valid(config: Mapping[str, Any]) -> None:
     """
     if config["needs"]:
         raise UserError(
-            f"the recipe {config['name']} needs {config['needs']}; with both, add "
+            f"the recipe {config['name']} needs {config['needs']}; with these, add "
             "--config.student.weights=DIR --config.needs= to the command. "
             "`configs/rlve.py` (local) and `configs/rlve.py:smoke` run anywhere"
         )
     values = flat(config)
-    require_rules(values, RULES)
+    require_rules(values, rules_for(values))
     scalars.require(**config["logging"])
     if config["student"]["weights"]:
         published.student(config["student"])
@@ -254,6 +277,11 @@ def require_valid(config: Mapping[str, Any]) -> None:
     registry.require(values["envs.rl"] + values["envs.evaluation"])
     if not config["student"]["weights"]:
         models.create(vocabulary=values["tokenizer.size"], **config["student"])
+
+
+def rules_for(values: Mapping[str, Any]) -> dict[str, Rule]:
+    """The rules of every field of a study, from the values of all."""
+    return RULES | GIVEN_RULES if values["rows.paths"] else RULES
 
 
 def require_rules(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
@@ -314,6 +342,12 @@ def misfits(values: Mapping[str, Any]) -> Iterator[str]:
                 "and benchmarks, routejax.stages.problem_files.save; then "
                 "--config.problems.path=FILE.parquet"
             )
+    stop = values["grpo.stop_at"]
+    if stop is not None and stop > values["grpo.steps"]:
+        yield (
+            f"config.grpo.stop_at must be at most grpo.steps, {values['grpo.steps']}, "
+            f"got {stop}"
+        )
     longest = values["decoding.prompt_tokens"] + values["decoding.max_new_tokens"]
     if values["grpo.row_tokens"] < longest:
         yield (
@@ -324,6 +358,18 @@ def misfits(values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _limits(values: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
+    if not values["rows.paths"]:
+        yield from _pool_limits(values)
+    cells = len(values["envs.rl"]) * len(difficulties(values["difficulties.rl"]))
+    problems = cells * values["problems.rl_per_cell"]
+    yield (
+        "grpo.prompts",
+        problems,
+        "problems for RL that there can be; raise problems.rl_per_cell",
+    )
+
+
+def _pool_limits(values: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
     ways, env = min((len(strategies(env)), env) for env in values["envs.sft"])
     yield "pool.traces_per_prompt", ways, f"routes times manners of env {env!r}"
     cells = len(values["envs.sft"]) * len(difficulties(values["difficulties.sft"]))
@@ -335,11 +381,4 @@ def _limits(values: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
         f"rows that this pool can have at most, {cells} pairs of environment and "
         f"difficulty x {prompts} prompts x {traces} traces; raise "
         f"pool.prompts_per_cell well above {wanted}, for some have fewer questions",
-    )
-    cells = len(values["envs.rl"]) * len(difficulties(values["difficulties.rl"]))
-    problems = cells * values["problems.rl_per_cell"]
-    yield (
-        "grpo.prompts",
-        problems,
-        "problems for RL that there can be; raise problems.rl_per_cell",
     )

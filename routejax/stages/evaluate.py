@@ -108,6 +108,8 @@ def _sample(
 ) -> Rollout:
     settings = run.config["evaluation"]
     chosen = {name: settings[name] for name in ("top_k", "top_p", "min_p")}
+    if settings["max_new_tokens"] is not None:
+        chosen["max_new_tokens"] = settings["max_new_tokens"]
     return rollout(
         run.student,
         params,

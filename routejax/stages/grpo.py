@@ -47,7 +47,11 @@ def train(run: Run, arm: str, seed: int, inputs: dict[str, str]) -> str:
 def _train(run: Run, arm: str, seed: int, weights: str, folder: Path) -> None:
     settings, name = dict(run.config["grpo"]), f"{arm} seed {seed} grpo"
     run.decoding(settings["temperature"]).require_trainable()
-    steps, pass_rows = settings["steps"], run.pass_rows(settings["device_rows"])
+    steps = settings["steps"]
+    done, pass_rows = (
+        settings["stop_at"] or steps,
+        run.pass_rows(settings["device_rows"]),
+    )
     problems, dropped = _fitting(run, folder)
     reference = checkpoints.load_weights(
         run.arm(arm, seed) / "sft" / "weights", run.fresh(seed), weights
@@ -64,7 +68,7 @@ def _train(run: Run, arm: str, seed: int, weights: str, folder: Path) -> None:
         source,
         grpo.loss(run.student, run.preset, **{k: settings[k] for k in _OF_LOSS}),
         optimiser,
-        steps,
+        done,
         ("reward", "mixed", "kl"),
         {"logp_gap": settings["max_logp_gap"]},
         pass_rows,
@@ -77,7 +81,7 @@ def _train(run: Run, arm: str, seed: int, weights: str, folder: Path) -> None:
     unmixed = source.state()["unmixed_steps"]  # with a last look at the reference
     if unmixed:
         run.say(
-            f"{name}: {unmixed} of {steps} steps had no mixed group, so no reward "
+            f"{name}: {unmixed} of {done} steps had no mixed group, so no reward "
             "moved the weights there"
         )
     recipe = {
@@ -114,7 +118,8 @@ def _looks(run: Run, seed: int) -> Look:
     asked = read_problems(run.root / "pool" / "problems_evaluation.json")
     few = spread_out(asked, settings["evaluate_problems"])
     of = solving(run, few, seed, settings["evaluate_samples"])
-    return every(settings["evaluate_every"], settings["steps"], of)
+    last = settings["stop_at"] or settings["steps"]
+    return every(settings["evaluate_every"], last, of)
 
 
 def _source(

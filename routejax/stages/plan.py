@@ -120,7 +120,7 @@ def _grpo(
             Load(3 * once, times=settings["updates"]),
             Load(once, times=1 + (settings["updates"] > 1)),
         ),
-        steps=settings["steps"],
+        steps=settings["stop_at"] or settings["steps"],
         notes=(said,) if said else (),
     )
 
@@ -235,7 +235,7 @@ def _sample(
         shape=None,
         loads=(Load(work["prefill"].flops / mesh.size), each),
         step_tokens=settings["prompts"] * settings["samples"] * new,
-        steps=settings["steps"] * (1 + settings["refill"]),
+        steps=(settings["stop_at"] or settings["steps"]) * (1 + settings["refill"]),
         notes=(*notes, *filter(None, [plan_notes.window(s, width + new, cache)])),
     )
 

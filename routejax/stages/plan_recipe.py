@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from routejax.errors import UserError
-from routejax.stages.checks import RULES, flat, misfits, require_rules
+from routejax.stages.checks import RULES, flat, misfits, require_rules, rules_for
 from routejax.stages.finetune import OWN_RULES
 
 # Blocks of a config that each program is made from.
@@ -45,15 +45,22 @@ def require_ranges(config: Mapping[str, Any]) -> None:
         UserError: every such field.
     """
     values, study = flat(config), "traces" not in config
-    rules = RULES if study else {**RULES, **OWN_RULES}
+    whole = study and "rows.paths" in values
+    rules = rules_for(values) if whole else RULES if study else {**RULES, **OWN_RULES}
     require_rules(values, {f: rule for f, rule in rules.items() if f in values})
     if study and {*RULES} <= {*values} and (wrong := [*misfits(values)]):
         raise UserError("; ".join(wrong))
 
 
 def sft_steps(config: Mapping[str, Any]) -> int:
-    """Of one arm: all its rows, as often as there are epochs."""
+    """Of one arm: all its rows, as often as there are epochs, or fewer as asked.
+
+    Rows that were chosen before are counted only where the recipe says how many.
+    """
     settings = config["sft"]
     chosen = config["selection"]["n"] if "selection" in config else None
+    if "rows" in config and config["rows"]["paths"]:
+        chosen = config["rows"]["n"] or chosen
     rows = config["traces"]["train"] if chosen is None else chosen
-    return -(-rows * settings["epochs"] // settings["batch_examples"])
+    steps = -(-rows * settings["epochs"] // settings["batch_examples"])
+    return min(steps, settings.get("steps") or steps)

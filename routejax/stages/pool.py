@@ -1,5 +1,7 @@
 """Stage `pool`: verified traces, the problems of RL and evaluation, and a tokenizer.
 
+The traces are written by solvers, or are those of `given` that were chosen before.
+
 The three problem sets are disjoint by content: no question of one is in another. By
 the rule `overlong=drop` traces that no training row holds are left out here, before any
 selection, so that selections of equal size stay so.
@@ -19,7 +21,7 @@ from routejax import envs, pools, tokenizer
 from routejax.envs import Problem, registry
 from routejax.errors import UserError
 from routejax.progress import terminal, track
-from routejax.stages import problem_files
+from routejax.stages import given, problem_files
 from routejax.stages.checks import difficulties
 from routejax.stages.overlong import FILE, apart, read_ids
 from routejax.stages.run import Run
@@ -45,6 +47,9 @@ def pool(run: Run) -> dict[str, str]:
     if path := config["problems"]["path"]:
         inputs["problems"] = config["problems"] | {"path": problem_files.digest(path)}
     dropped = {block: config[block]["overlong"] == "drop" for block in ("sft", "grpo")}
+    if config["rows"]["paths"]:
+        del inputs["pool"]
+        inputs["rows"] = given.identity(config["rows"], config["arms"])
     if any(dropped.values()):
         limits = (config["sft"]["row_tokens"], config["decoding"]["prompt_tokens"])
         inputs |= {"overlong": dropped, "limits": limits}
@@ -58,8 +63,9 @@ def read_problems(path: Path) -> list[Problem]:
 
 def eligible_pool(run: Run) -> pa.Table:
     """The rows that may be selected, in pool order."""
-    table = pools.read_pool(run.root / "pool" / "pool.parquet")
-    found = pools.eligible(table, pools.TESTBEDS[TESTBED])[0]
+    found = pools.read_pool(run.root / "pool" / "pool.parquet")
+    if not run.config["rows"]["paths"]:  # which are all eligible
+        found = pools.eligible(found, pools.TESTBEDS[TESTBED])[0]
     over = {*read_ids(run.root / "pool" / FILE)}
     if not over:
         return found
@@ -69,9 +75,12 @@ def eligible_pool(run: Run) -> pa.Table:
 
 
 def _make(run: Run, folder: Path) -> None:
-    if run.weights:
-        _look_ahead(run, folder)
-    counts = _write_traces(run, folder)
+    if run.config["rows"]["paths"]:
+        counts = given.write_rows(run, folder)
+    else:
+        if run.weights:
+            _look_ahead(run, folder)
+        counts = _write_traces(run, folder)
     problems = {}
     for split in SPLITS:
         per_cell = run.config["problems"][f"{split}_per_cell"]
@@ -246,7 +255,8 @@ def _misfits(
         setting="sft.row_tokens",
         rule=run.config["sft"]["overlong"],
         block="sft",
-        mend="lower pool.max_words, or raise it: "
+        mend=("" if run.config["rows"]["paths"] else "lower pool.max_words, or ")
+        + "raise it: "
         f"--config.sft.row_tokens={_roomy(max(lengths))}",
         to=folder / FILE,
     )
@@ -312,7 +322,7 @@ def _require_enough(
 ) -> None:
     """Refuses a pool smaller than what is to be selected from it."""
     n, prompts = run.config["selection"]["n"], run.config["grpo"]["prompts"]
-    if n > eligible:
+    if n > eligible and not run.config["rows"]["paths"]:
         cells = ", ".join(shortfalls)
         raise UserError(
             f"selection.n must be at most {eligible:,} (eligible rows of the pool), "

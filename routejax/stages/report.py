@@ -22,7 +22,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -39,6 +38,7 @@ from routejax.report.page import render
 from routejax.stages.checks import flat
 from routejax.stages.pool import eligible_pool
 from routejax.stages.run import Run
+from routejax.stages.select import shares
 from routejax.workdir import (
     content_hash,
     differences,
@@ -168,8 +168,8 @@ def _pool(run: Run) -> dict[str, Any]:
         "rows": len(table),
         "prompts": len(set(table["prompt_id"].to_pylist())),
         "sha256": counts["sha256"],
-        "by_env": dict(sorted(Counter(table["env"].to_pylist()).items())),
-        "by_strategy": dict(sorted(Counter(table["strategy"].to_pylist()).items())),
+        "by_env": shares(table, "env"),
+        "by_strategy": shares(table, "strategy"),
         "rejected": rejected | counts["rejected"],
         "shortfalls": counts["pool"]["shortfalls"],
     }
@@ -250,14 +250,17 @@ def _curve(log: Path) -> dict[str, list[float]]:
 def _examples(run: Run, arm: str) -> list[dict[str, Any]]:
     """Three selected traces from different environments, spread over the file."""
     family = run.config["selection"]["family"]
+    if fingerprints.FAMILIES[family].grammar is None:  # it labels no text
+        family = "corpus"
     rows = _selected(run, arm).to_pylist()
     chosen: dict[str, dict[str, Any]] = {}
     for i in np.linspace(0, len(rows) - 1, 60).astype(int):
-        chosen.setdefault(rows[i]["env"], rows[i])
+        chosen.setdefault(rows[i]["env"] or rows[i]["group"], rows[i])
     keys = ("prompt", "response", "env", "difficulty", "strategy")
     return [
         {
             **{k: row[k] for k in keys},
+            "env": row["env"] or row["group"],
             "steps": [
                 {"text": step.step, "type": step.type}
                 for step in fingerprints.explain(

@@ -1,4 +1,8 @@
-"""Stages `fingerprint` and `select`: the pool as numbers, and each arm's rows of it."""
+"""Stages `fingerprint` and `select`: the pool as numbers, and each arm's rows of it.
+
+Rows that were chosen before (`given`) are looked at in the same way: spread, coverage
+and map are those of all arms' rows together.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,16 @@ import pyarrow as pa
 from jaxtyping import Float
 
 from routejax import fingerprints, selection, spans
-from routejax.progress import track
+from routejax.progress import Stage, track
+from routejax.stages import given
 from routejax.stages.overlong import FILE
 from routejax.stages.pool import eligible_pool
 from routejax.stages.run import Run
+from routejax.stages.select_measures import spread_blocks
 from routejax.workdir import read_json, write, write_json, write_parquet
 
+_MOST_BYTES = 1 << 30  # of texts whose places fit into 32 bits, with room
+_AT_ONCE = 1024  # rows whose features are made together
 _EXTRA = ("routejax_rank", "routejax_cluster", "routejax_distance")
 
 
@@ -30,12 +38,36 @@ def fingerprint(run: Run, pool: dict[str, str]) -> dict[str, str]:
 
     def work(folder: Path) -> None:
         table = eligible_pool(run)
-        texts = [spans.split(r).reasoning or "" for r in table["response"].to_pylist()]
-        with track(run.console, "fingerprint", len(texts), "traces") as progress:
-            features = fingerprints.fingerprints(texts, inputs["family"], progress)
+        found = table["response"].to_pylist()
+        reads = fingerprints.FAMILIES[inputs["family"]].reads
+        with track(run.console, "fingerprint", len(found), "traces") as progress:
+            if reads == ("reasoning",) and not run.config["rows"]["paths"]:
+                texts = [spans.split(text).reasoning or "" for text in found]
+                features = fingerprints.fingerprints(texts, inputs["family"], progress)
+            else:
+                features = _features(table, inputs["family"], progress)
         write(folder / "features.npy", _npy(features))
 
     return run.stage(run.root / "fingerprint", inputs, work)
+
+
+def _features(
+    table: pa.Table, family: str, progress: Stage
+) -> Float[np.ndarray, "N D"]:
+    """Of families that read more than the reasoning, and of rows of any length."""
+    made, done = [], 0
+    for batch in table.to_batches(max_chunksize=_AT_ONCE):
+        split = [spans.split(text) for text in batch["response"].to_pylist()]
+        columns = {name: batch[name] for name in batch.schema.names}
+        for name in ("prompt", "response"):
+            columns[name] = columns[name].cast(pa.large_string())
+        for name in ("reasoning", "answer"):
+            texts = [getattr(span, name) or "" for span in split]
+            columns[name] = pa.array(texts, pa.large_string())
+        made.append(fingerprints.features(pa.RecordBatch.from_pydict(columns), family))
+        done += len(batch)
+        progress.update(done)
+    return np.concatenate(made)
 
 
 def select(run: Run, pool: dict[str, str], features: dict[str, str]) -> dict[str, str]:
@@ -52,6 +84,8 @@ def select(run: Run, pool: dict[str, str], features: dict[str, str]) -> dict[str
         "arms": run.config["arms"],
         "report": run.config["report"],
     }
+    if run.config["rows"]["paths"]:
+        inputs |= {"rows": run.config["rows"], "given": pool[given.FILE]}
     return run.stage(
         run.root / "select", inputs, lambda folder: _select(run, folder, inputs)
     )
@@ -73,10 +107,10 @@ def _select(run: Run, folder: Path, inputs: dict[str, Any]) -> None:
     groups = _groups(table, settings.pop("group_by"))
     arms = run.config["arms"]
     rejected = read_json(run.root / "pool" / "counts.json")["rejected"]
-    chosen = {}
+    chosen, before = {}, given.selections(run, table, groups)
     with track(run.console, "select", len(arms), "arms") as progress:
         for done, arm in enumerate(arms, 1):
-            picked = selection.select(
+            picked = before.get(arm) or selection.select(
                 arm,
                 ids=table["id"].to_pylist(),
                 groups=groups,
@@ -102,11 +136,11 @@ def _select(run: Run, folder: Path, inputs: dict[str, Any]) -> None:
 def _project(
     features: Float[np.ndarray, "N D"], family: str, settings: dict[str, Any]
 ) -> Float[np.ndarray, "N R"]:
-    """phi; the binary pattern indicators stay unscaled (paper A.2, step 4)."""
-    patterns = fingerprints.block_slices(family)["pattern"]
+    """phi; the binary pattern indicators of RLVE stay unscaled (paper A.2, step 4)."""
+    sizes = dict(fingerprints.FAMILIES[family].blocks)
     return selection.project(
         features,
-        unscaled=patterns.stop - patterns.start,
+        unscaled=sizes["pattern"] if family == "rlve" else 0,
         r=settings.pop("r"),
         seed=settings.pop("projection_seed"),
     )
@@ -123,28 +157,38 @@ def _geometry(
     rows: np.ndarray,
     family: str,
 ) -> dict[str, Any]:
-    """Spread per prompt (paper A.4), coverage of the pool, and what was taken."""
-    blocks = fingerprints.block_slices(family)
+    """Spread per prompt (paper A.4), coverage of the pool, and what was taken.
+
+    Families without the blocks of the spread have none.
+    """
     prompts = table["prompt_id"].take(rows).to_pylist()
-    spread = selection.spread(
-        features[rows],
-        prompts,
-        continuous=blocks["continuous"],
-        topology=blocks["topology"],
-        patterns=blocks["pattern"],
-    )
+    blocks = spread_blocks(family)
+    spread = selection.spread(features[rows], prompts, **blocks) if blocks else None
     coverage = selection.coverage(grid.values, rows)
     return {
-        "spread": {k: _number(v) for k, v in spread._asdict().items()},
+        "spread": {k: _number(v) for k, v in spread._asdict().items()}
+        if spread
+        else {},
         "covering_radius": _number(coverage.radius / grid.scale),
         "mean_nearest_distance": _number(coverage.mean_nearest / grid.scale),
-        "by_env": _shares(table["env"].take(rows)),
-        "by_strategy": _shares(table["strategy"].take(rows)),
+        "by_env": shares(table, "env", rows),
+        "by_strategy": shares(table, "strategy", rows),
     }
 
 
-def _shares(column: pa.ChunkedArray) -> dict[str, int]:
-    return dict(sorted(Counter(column.to_pylist()).items()))
+def shares(
+    table: pa.Table, column: str, rows: np.ndarray | None = None
+) -> dict[str, int]:
+    """How many of the rows are of which kind, in order of the kinds."""
+    found = np.array(kinds(table, column), object)
+    return dict(sorted(Counter(found if rows is None else found[rows]).items()))
+
+
+def kinds(table: pa.Table, column: str) -> list[str]:
+    """`env` or `strategy` of each row; without one its group, or its generator."""
+    instead = {"env": "group", "strategy": "source"}[column]
+    pairs = zip(table[column].to_pylist(), table[instead].to_pylist(), strict=True)
+    return [own or other or "unknown" for own, other in pairs]
 
 
 def _number(value: float) -> float | int | None:
@@ -155,6 +199,12 @@ def _number(value: float) -> float | int | None:
 
 def _with_choice(table: pa.Table, picked: selection.Selection) -> pa.Table:
     """The chosen rows in order of id with how each was chosen."""
+    if table.nbytes > _MOST_BYTES:
+        long = ("prompt", "response", "meta")
+        wider = {f.name: pa.large_string() for f in table.schema if f.name in long}
+        table = table.cast(
+            pa.schema([f.with_type(wider.get(f.name, f.type)) for f in table.schema])
+        )
     kept = table.take(pa.array(picked.rows))
     for name, values in zip(
         _EXTRA, (picked.rank, picked.cluster, picked.distance), strict=True
@@ -172,11 +222,12 @@ def _plane(
     shown = np.sort(rng.permutation(len(table))[:limit])
     xy = selection.principal_plane(grid.values)[shown] / grid.scale
     place = {int(row): i for i, row in enumerate(shown)}
+    envs, strategies = kinds(table, "env"), kinds(table, "strategy")
     return {
         "x": np.round(xy[:, 0], 4).tolist(),
         "y": np.round(xy[:, 1], 4).tolist(),
-        "env": table["env"].take(shown).to_pylist(),
-        "strategy": table["strategy"].take(shown).to_pylist(),
+        "env": [envs[row] for row in shown],
+        "strategy": [strategies[row] for row in shown],
         "arms": {
             arm: [place[int(r)] for r in rows if int(r) in place]
             for arm, rows in chosen.items()

@@ -66,7 +66,7 @@ def compared(methods: tuple[str, ...]) -> tuple[str, str] | None:
 
 def _make(run: SelectRun, folder: Path) -> None:
     chosen = {name: read_picks(run.root, name).at for name in run.settings.methods}
-    blocks = _blocks(run.job.family)
+    blocks = spread_blocks(run.job.family)
     width = max((part.stop for part in blocks.values()), default=0)
     (folder / "parts").mkdir(exist_ok=True)
     kept, summed = _stream(run, chosen, folder / "parts" / "features.f32", width)
@@ -82,7 +82,7 @@ def _make(run: SelectRun, folder: Path) -> None:
     workdir.write_json(folder / "measures.json", found)
 
 
-def _blocks(family: str) -> dict[str, slice]:
+def spread_blocks(family: str) -> dict[str, slice]:
     """The blocks that the statistics are defined over; none if the family lacks one."""
     at = fingerprints.block_slices(family)
     names = {

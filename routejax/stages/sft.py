@@ -32,7 +32,7 @@ from routejax.tokenizer import Tokenizer, require_sound
 from routejax.workdir import inputs_of, write, write_json
 
 # Settings of `config.sft` that go as they are to `Examples`.
-_OF_SOURCE = ("epochs", "batch_examples", "row_tokens", "row_multiple")
+_OF_SOURCE = ("epochs", "steps", "batch_examples", "row_tokens", "row_multiple")
 _NONE: Mapping[str, float] = MappingProxyType({})
 SIDES = "sides.jsonl"
 _NO_SINKS = {"tensorboard": False, "wandb": ""}  # of processes that write nothing
@@ -41,7 +41,7 @@ _NO_SINKS = {"tensorboard": False, "wandb": ""}  # of processes that write nothi
 class Examples:
     """Batches of a fixed number of examples, reshuffled every epoch: `loop.Source`.
 
-    One update a batch.
+    One update a batch; the first `steps` of them, if it is said how many.
     """
 
     def __init__(
@@ -53,12 +53,21 @@ class Examples:
         batch_examples: int,
         row_tokens: int,
         row_multiple: int,
+        steps: int | None = None,
         place: Callable[[sft.Batch], sft.Batch] = lambda batch: batch,
     ):
         self._examples, self._place = examples, place
         self._shape = {"row_tokens": row_tokens, "row_multiple": row_multiple}
         order = grain.MapDataset.range(len(examples)).seed(seed).shuffle()
         order = order.repeat(epochs).batch(batch_examples, drop_remainder=False)
+        if steps is not None and steps > len(order):
+            raise UserError(
+                f"sft.steps must be at most {len(order)} ({len(examples)} rows, "
+                f"{epochs} epochs, {batch_examples} at a time), got {steps}; lower it "
+                "or raise sft.epochs"
+            )
+        if steps is not None:
+            order = order[:steps]
         self.steps = len(order)
         self._order = iter(order.to_iter_dataset(grain.ReadOptions(num_threads=0)))
 

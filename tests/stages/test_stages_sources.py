@@ -12,6 +12,7 @@ import pytest
 from smoke_config import run_in
 
 from routejax import checkpoints, envs, processes, tokenizer, workdir
+from routejax.errors import UserError
 from routejax.packing import Example
 from routejax.rollout import Rollout
 from routejax.stages import evaluate, sft
@@ -24,10 +25,11 @@ VERDICT = envs.Verdict(False, 0.0, "1", "answered")
 # SFT ---------------------------------------------------------------------------------
 
 
-def examples(seed=0, epochs=3, batch=4, first=10):
+def examples(seed=0, epochs=3, batch=4, first=10, **more):
     """Ten examples; the only response token of number n is `first` + n."""
     rows = [Example([1], [first + n]) for n in range(10)]
-    return Examples(rows, seed=seed, epochs=epochs, batch_examples=batch, **SHAPE)
+    shape = SHAPE | more
+    return Examples(rows, seed=seed, epochs=epochs, batch_examples=batch, **shape)
 
 
 def drawn(source, steps, first=10):
@@ -57,6 +59,16 @@ def test_the_last_batch_may_be_smaller_and_epochs_run_into_each_other():
     assert source.steps == 8  # 30 examples, 4 a step
     sizes = [len(batch) for batch in drawn(source, 8)]
     assert sizes == [4] * 7 + [2]
+
+
+def test_so_many_steps_are_the_first_of_the_epochs():
+    source = examples(steps=5)
+    assert source.steps == 5
+    assert drawn(source, 5) == drawn(examples(), 5)
+    with pytest.raises(StopIteration):
+        source.next({}, 5)
+    with pytest.raises(UserError, match=r"sft.steps must be at most 8 \(10 rows, 3 ep"):
+        examples(steps=9)
 
 
 def test_the_order_is_of_places_and_seed_whatever_the_rows():
