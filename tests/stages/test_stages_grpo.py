@@ -112,8 +112,8 @@ def test_looks_and_evaluation_draw_apart_from_every_training_step(begun, params)
     assert given.look(params, 2).keys() == {"eval_acc1", "eval_pass2", "eval_s"}
     (one,) = given.asked
     assert (one.seed, len(one.problems)) == (7, 3)
-    assert len({one.step, evaluate._STEP}) == 2
-    assert min(one.step, evaluate._STEP) >= 2**31 > given.steps
+    assert len({one.step, evaluate.STEP}) == 2
+    assert min(one.step, evaluate.STEP) >= 2**31 > given.steps
 
 
 def test_prompts_that_are_too_long_are_not_asked_and_counted(begun, params):

@@ -205,10 +205,10 @@ def test_samples_are_of_the_seed_and_drawn_as_the_evaluation_says(evaluation):
     evaluation(seed=3)
     assert len(evaluation.asked) == 4
     for one in evaluation.asked:
-        assert (one.seed, one.step) == (3, evaluate._STEP)
+        assert (one.seed, one.step) == (3, evaluate.STEP)
         assert one.decoding.temperature == 0.6
         assert one.decoding.truncation == (5, 0.9, 0.1)
-    assert evaluate._STEP >= 2**31
+    assert evaluate.STEP >= 2**31
 
 
 def test_the_first_process_alone_writes_what_was_evaluated(evaluation, monkeypatch):
