@@ -34,15 +34,11 @@ for ((number = 0; number < total; number++)); do
         started+=("$!")
     fi
 done
-# The first that did not end well decides; a signal ends a `wait`, and it is repeated.
-ended=0
+# The first that did not end well decides.
+first=0
 for process in "${started[@]}"; do
     status=0
-    wait "$process" || status="$?"
-    while [ "$status" -gt 128 ] && kill -0 "$process" 2>/dev/null; do
-        status=0
-        wait "$process" || status="$?"
-    done
-    if [ "$ended" -eq 0 ]; then ended="$status"; fi
+    ended "$process" || status="$?"
+    if [ "$first" -eq 0 ]; then first="$status"; fi
 done
-exit "$ended"
+exit "$first"

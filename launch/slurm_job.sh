@@ -25,11 +25,7 @@ step="$!"
 # srun hands a signal on to its processes.
 trap 'kill -TERM "$step" 2>/dev/null || true' TERM
 status=0
-wait "$step" || status="$?"
-while [ "$status" -gt 128 ] && kill -0 "$step" 2>/dev/null; do
-    status=0
-    wait "$step" || status="$?"
-done
+ended "$step" || status="$?"
 if [ "$status" -eq 75 ]; then
     echo "routejax: saved; into the queue again" >&2
     scontrol requeue "$SLURM_JOB_ID"
